@@ -12,7 +12,7 @@ export const project = {
   // Generous, because a busy machine with two cores must not turn a good test into a failed one.
   testTimeout: 20_000,
   hookTimeout: 30_000,
-  // One second unless told, which such a machine can take for anything.
+  // Default: one second, which is too short on such a machine.
   expect: { poll: { timeout: 15_000 } }
 } satisfies ProjectConfig
 

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 import { project, run } from "../../vitest.shared.ts"
 
@@ -11,13 +12,18 @@ const onPostgres = [
   "test/video/{VideoJobs,VideoProcesses,VideoWaits}.test.ts"
 ]
 
+/** Renders and processes take many seconds while other packages are tested, too. */
+const testTimeout = 60_000
+
 export default defineConfig({
   test: {
     // Both share one Postgres.
     ...run,
+    // Two files at a time on two cores too, where vitest runs one: the tests wait for timers and for processes.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
-      { test: { ...project, name: "sqlite" } },
-      { test: { ...project, name: "postgres", include: onPostgres, env: { TEST_DATABASE: "postgres" } } }
+      { test: { ...project, testTimeout, name: "sqlite" } },
+      { test: { ...project, testTimeout, name: "postgres", include: onPostgres, env: { TEST_DATABASE: "postgres" } } }
     ]
   }
 })

@@ -19,6 +19,7 @@ const perCall = new Set<string>([
   "sandbox/Bm25.ts queryWords",
   "sandbox/Bm25.ts terms",
   "sandbox/Bm25.ts weights",
+  "sandbox/internal/imageLink.ts chunks",
   "server/broadcast/Sender.ts undelivered",
   "server/http/BodyMemory.ts tickets",
   "server/http/Failures.ts unexpected",

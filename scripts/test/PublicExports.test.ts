@@ -1,6 +1,8 @@
 // The public surface of each package: its modules and what they export, written down in
 // exports/<package>.txt. A change there is a change people see. When it is meant:
 // `pnpm test:workspace -u`, and a changeset.
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { exportedNames, imports, type Package, packages, sources } from "./Workspace.ts"
 
@@ -50,6 +52,19 @@ describe("public exports", () => {
         .map(({ module }) => module)
         .toSorted()
     ).toEqual(["index", ...named].toSorted())
+  })
+
+  it.each(curated)("$name: the README lists the public modules", (each) => {
+    const readme = readFileSync(join(each.folder, "README.md"), "utf8")
+    const table = readme.slice(readme.indexOf("These are the public modules."))
+    const named = Array.from(table.matchAll(/^\| (`[^|]+) \|/gm), ([, cell = ""]) =>
+      cell.split(", ").map((name) => name.replaceAll("`", ""))
+    ).flat()
+    expect([...named, "index"].toSorted()).toEqual(
+      publicModules(each)
+        .map(({ module }) => module)
+        .toSorted()
+    )
   })
 
   it.each(published)("$name: the list holds", async (each) => {

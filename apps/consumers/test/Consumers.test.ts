@@ -46,7 +46,7 @@ describe.each(projects)("%s", (project) => {
     expect(core.startsWith(realpathSync(installed))).toBe(true)
   })
 
-  it("compiles with every declaration checked, and so do the examples in the documents", async () => {
+  it("compiles with every declaration checked, and so do the examples in the documents [spec V8]", async () => {
     const { stdout } = await run(tool(project, "tsc"), ["--skipLibCheck", "false", "--pretty", "false"], { cwd })
     // Errors in the declarations of others are ignored: Effect's name types of the DOM, which a
     // project for Node does not have.

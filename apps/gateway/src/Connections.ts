@@ -13,6 +13,8 @@ import * as SlowClients from "./SlowClients.ts"
 /** The server, with what its connections need to do when the service starts and stops. */
 export interface Connections {
   readonly server: Server
+  /** The requests without a complete response. */
+  readonly openRequests: () => Iterable<IncomingMessage>
   /**
    * Call it when the service has its routes. Requests that arrived earlier are then handled.
    */
@@ -247,6 +249,9 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
 
   return {
     server,
+    openRequests: function* () {
+      for (const { unsent } of open.values()) for (const { req } of unsent) yield req
+    },
     begin: handOver,
     stopListening: async () => {
       stoppingSince = performance.now()

@@ -2,12 +2,18 @@
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import { nearest } from "@model-gateway/server/Nearest"
 import * as Setting from "@model-gateway/server/Setting"
-import { type Config, ConfigProvider, Effect, Option, Path, Redacted, SchemaIssue } from "effect"
+import { type Config, ConfigProvider, Context, Effect, Option, Path, Redacted, SchemaIssue } from "effect"
 import { statSync } from "node:fs"
 import { Failure } from "./Failure.ts"
 import * as ModelSettings from "./ModelSettings.ts"
 import * as Settings from "./Settings.ts"
 import * as SettingsFile from "./SettingsFile.ts"
+
+/** The environment variables. Default: those of the process. */
+export const Environment = Context.Reference<Readonly<Record<string, string | undefined>>>(
+  "@model-gateway/gateway/Environment",
+  { defaultValue: () => process.env }
+)
 
 /** The values that were given. */
 export interface Loaded {
@@ -58,9 +64,9 @@ const rejectUnknown = Effect.fnUntraced(function* (environment: Readonly<Record<
 /** Combines what was given by flag, environment and file. */
 export const load = Effect.fnUntraced(function* (
   flags: Readonly<Record<string, Option.Option<string>>>,
-  file: Option.Option<string>,
-  environment: Readonly<Record<string, string | undefined>>
+  file: Option.Option<string>
 ) {
+  const environment = yield* Environment
   yield* rejectUnknown(environment)
   const path = Option.getOrElse(file, () => environment[fileVariable] ?? "")
   const given = new Map<string, Omit<SettingsFile.Given, "setting">>()

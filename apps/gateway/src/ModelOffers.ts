@@ -36,7 +36,9 @@ export const all = Effect.fnUntraced(function* (loaded: Loaded, upstreams: Reado
       const upstream = yield* upstreamOf(offer.upstream, at("upstream"), upstreams)
       const { adapter } = upstream
       if (taken.has(upstream)) {
-        return yield* new Failure({ message: `${at("upstream")} is "${upstream.name}", which another offer has.` })
+        return yield* new Failure({
+          message: `Two offers use the upstream "${upstream.name}": see ${at("upstream")}. An upstream can have one offer of a model.`
+        })
       }
       taken.add(upstream)
       const builtIn = builtInOf(adapter, offer.model, kind)
@@ -73,7 +75,7 @@ export const all = Effect.fnUntraced(function* (loaded: Loaded, upstreams: Reado
         return yield* new Failure({
           message:
             offer.price === undefined
-              ? `${at()} has no "price", and the catalogue has none for ${offer.model} of ${adapter.title}. Give ${units[kind]}.`
+              ? `${at()} has no "price", and the catalog has none for ${offer.model} of ${adapter.title}. Give ${units[kind]}.`
               : `${at("price")} is not a price of a ${kind} model. Give ${units[kind]}.`
         })
       }
@@ -103,7 +105,7 @@ const upstreamOf = (
 }
 
 /**
- * The model of the catalogue. An upstream id `*` stands for all that have no entry of their own.
+ * The model of the catalog. An upstream id `*` stands for all that have no entry of their own.
  */
 const builtInOf = ({ models }: AnyAdapter, upstreamId: string, kind: Kind | undefined): Model | undefined => {
   const ofKind = models.filter((model) => kind === undefined || model.kind === kind)

@@ -63,7 +63,7 @@ const DataPolicy = Schema.Struct({
 }).annotate({
   expected: 'an object such as { "training": false, "retainsPrompts": true, "promptRetentionDays": 30 }',
   description:
-    "What the provider declares of the data in requests, which callers can require with `data_collection` and `zdr`. What is left out is not known. Default: what the catalogue has of the public service; nothing at another `baseUrl`"
+    "What the provider declares of the data in requests, which callers can require with `data_collection` and `zdr`. What is left out is not known. Default: what the catalog has of the public service; nothing at another `baseUrl`"
 })
 
 const expectedUpstream = 'an object such as { "adapter": "openai", "baseUrl": "https://whisper.internal/v1" }'
@@ -118,7 +118,7 @@ const Price = Schema.Struct({
   output_tokens: Schema.optionalKey(credits.annotate({ description: "Credits per million output tokens. Default: 0" }))
 }).annotate({
   expected: 'an object of credits by unit, such as { "search_unit": 0.002 }',
-  description: "What callers pay, in credits by unit. Default: the price of the built-in catalogue"
+  description: "What callers pay, in credits by unit. Default: the price of the built-in catalog"
 })
 
 /** What an offer charges, as the file states it. */
@@ -143,7 +143,7 @@ const Offer = Schema.Struct({
   parameters: Schema.optionalKey(
     Schema.Record(Schema.String, Schema.Json).annotate({
       expected: "an object",
-      description: "What the adapter has to know of the model: see the page of the upstream. Default: the catalogue's"
+      description: "What the adapter has to know of the model: see the page of the upstream. Default: the catalog's"
     })
   )
 }).annotate({ expected: 'an object such as { "upstream": "cohere", "model": "rerank-v3.5" }' })
@@ -156,13 +156,13 @@ const Model = Schema.Struct({
   name: Schema.optionalKey(
     Name.annotate({
       expected: "a text",
-      description: "Display name. Default: that of the catalogue for the first offer, else the id"
+      description: "Display name. Default: that of the catalog for the first offer, else the id"
     })
   ),
   kind: Schema.optionalKey(
     Schema.Literals(["rerank", "transcription", "video"]).annotate({
       expected: "one of rerank, transcription, video",
-      description: "What the model does. Default: that of the catalogue for the first offer, else what its adapter does"
+      description: "What the model does. Default: that of the catalog for the first offer, else what its adapter does"
     })
   ),
   offers: Schema.Array(Offer).annotate({

@@ -26,7 +26,7 @@ export class Offered extends Context.Service<
   {
     /** Also those without a credential of the gateway. */
     readonly upstreams: ReadonlyArray<Upstream>
-    /** In the order of the catalogue. */
+    /** In the order of the catalog. */
     readonly offers: Offers
     /** Where callers with a provider key of their own may delete files. */
     readonly fileProviders: { readonly provider_a: FileApi; readonly provider_b: FileApi }

@@ -2,9 +2,12 @@
  * Runs a program as this process: with its signals and its exit code.
  *
  * The first SIGINT or SIGTERM interrupts the program, which then finishes the requests in flight. A
- * second one ends the process at once.
+ * second one ends the process at once. SIGHUP, which says that the terminal was closed, is as
+ * SIGTERM for a process with a terminal; any other continues.
  */
 import { Cause, Effect, Exit, Fiber } from "effect"
+import { isatty } from "node:tty"
+import * as Crash from "./Crash.ts"
 
 /**
  * One Ctrl-C can arrive several times: the terminal sends it to every process of the group, and npm
@@ -18,11 +21,16 @@ const end = (code: number): void => {
 }
 
 /**
- * Runs the program, which returns the exit code. A defect is printed with its stack, because it is
- * a bug of the gateway.
+ * Runs the program, which returns the exit code. What nobody handled, such as a defect, ends the
+ * process with a last line, because it is a bug of the gateway.
  */
-export const run = (program: Effect.Effect<number>): void => {
-  const fiber = Effect.runFork(program)
+export const run = (program: Effect.Effect<number, never, Crash.Crash>): void => {
+  const crash = Crash.make()
+  // Also for a promise whose rejection nobody handles, and for an error of a thread.
+  process.on("uncaughtException", (error, origin) =>
+    crash.end(origin === "unhandledRejection" ? "an unhandled rejection" : "an uncaught exception", 1, error)
+  )
+  const fiber = Effect.runFork(Effect.provideService(program, Crash.Crash, crash))
   // Node exits when it has no timer or socket to wait for, even if the fiber still runs.
   const keepAlive = setInterval(() => {}, 2_147_483_647)
   let signalled: number | undefined
@@ -33,18 +41,28 @@ export const run = (program: Effect.Effect<number>): void => {
       signalled = now
       Effect.runFork(Fiber.interrupt(fiber))
     } else if (now - signalled > sameKeypress) {
-      process.exit(130)
+      crash.end("a second signal while it was stopping", 130)
     }
   }
   process.on("SIGINT", onSignal)
   process.on("SIGTERM", onSignal)
+  // Node resets signals that nohup had ignored, and would end without a word. So a process is taken
+  // for one that outlives its terminal if it has none.
+  const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor))
+  process.on("SIGHUP", () => {
+    if (hasTerminal) {
+      console.error("The terminal was closed (SIGHUP). The gateway stops.")
+      onSignal()
+    } else {
+      console.error("SIGHUP is ignored, because the gateway has no terminal. SIGTERM stops it.")
+    }
+  })
 
   fiber.addObserver((exit) => {
     clearInterval(keepAlive)
     if (Exit.isSuccess(exit)) return end(exit.value)
     // Stopping after a signal is a success.
     if (Cause.hasInterruptsOnly(exit.cause) && signalled !== undefined) return end(0)
-    console.error(Cause.pretty(exit.cause))
-    end(1)
+    crash.end("a defect", 1, Cause.squash(exit.cause))
   })
 }

@@ -147,7 +147,7 @@ const repetitionIn = ({ sourceAt }: Reading, node: Node, location: Finding.Locat
     if (key === undefined) continue
     if (seen.has(key.value)) {
       return new Failure({
-        message: `${sourceAt([...location, String(key.value)], key)} is there for the second time.`
+        message: `${sourceAt([...location, String(key.value)], key)} is set twice.`
       })
     }
     seen.add(key.value)

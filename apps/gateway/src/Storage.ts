@@ -43,7 +43,7 @@ export const withStores = Effect.fnUntraced(function* <A, E, R>(
   database: "create" | "existing",
   use: (initialCredits: MicroCredits.MicroCredits) => Effect.Effect<A, E, R>
 ) {
-  const loaded = yield* LoadSettings.load(input.settings, input.config, process.env)
+  const loaded = yield* LoadSettings.load(input.settings, input.config)
   const settings = yield* LoadSettings.read(loaded)
   const limits = yield* loaded.read(GatewayServerConfig.config)
   // Imported here so that help and error messages do not wait for it.

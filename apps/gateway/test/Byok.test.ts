@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
-import { folder, run, serve } from "./Executable.ts"
+import { run } from "./Commands.ts"
+import { folder, serve } from "./Executable.ts"
 
 const masterKey = (): string => randomBytes(32).toString("base64")
 

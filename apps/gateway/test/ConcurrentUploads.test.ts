@@ -3,28 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { expect, it } from "vitest"
 import { firstKey, folder, serve } from "./Executable.ts"
 import { listen } from "./Listen.ts"
-import { hasPeak, peakOf, upload, type Upload } from "./Uploads.ts"
+import { hasPeak, peakOf, upload, type Upload, wavHeader } from "./Uploads.ts"
 
 const uploads = 50
 const bytes = 25_000_000
-
-/** The header of WAV audio of that many bytes: 16 bits, mono, 16,000 samples a second. */
-const header = (): Buffer => {
-  const header = Buffer.alloc(44)
-  header.write("RIFF", 0)
-  header.writeUInt32LE(bytes - 8, 4)
-  header.write("WAVEfmt ", 8)
-  header.writeUInt32LE(16, 16)
-  header.writeUInt16LE(1, 20)
-  header.writeUInt16LE(1, 22)
-  header.writeUInt32LE(16_000, 24)
-  header.writeUInt32LE(32_000, 28)
-  header.writeUInt16LE(2, 32)
-  header.writeUInt16LE(16, 34)
-  header.write("data", 36)
-  header.writeUInt32LE(bytes - 44, 40)
-  return header
-}
 
 /**
  * A transcription upstream that reads no body until all requests are there. It counts bytes instead
@@ -53,7 +35,7 @@ const recording: Upload = {
   field: ["model", "openai/whisper-1"],
   filename: "recording.wav",
   bytes,
-  header: header()
+  header: wavHeader(bytes)
 }
 
 it.runIf(hasPeak)(

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
-import { folder, run } from "./Executable.ts"
+import { run } from "./Commands.ts"
+import { folder } from "./Executable.ts"
 
 describe("credits add", () => {
   it("adds the exact amount to the default workspace", async () => {

@@ -13,7 +13,7 @@ const key = "co-secret-0123456789"
 const request = { model: "acme/rerank", query: "tea", documents: ["coffee", "tea"] }
 
 describe("the data policy of an upstream", () => {
-  it("decides which of two upstreams a request may go to, and the client is told", async () => {
+  it("decides which of two upstreams a request may go to, and the client gets the reason of a refusal", async () => {
     const doubles = await Promise.all([startCohereDouble({ keys: [key] }), startVoyageDouble({ keys: [key] })])
     for (const double of doubles) onTestFinished(() => double.close())
     const [first, second] = doubles
@@ -60,7 +60,7 @@ describe("the data policy of an upstream", () => {
     ])
   })
 
-  it("is that of the catalogue at the public service, and nothing at another URL", async () => {
+  it("is that of the catalog at the public service, and nothing at another URL", async () => {
     const policyOf = async (environment: Record<string, string>, upstreams: object = {}) => {
       const { offers } = await Effect.runPromise(offered(fileOf(JSON.stringify({ upstreams })), environment))
       return offers.find(({ provider }) => provider === "cohere")?.dataPolicy
@@ -72,7 +72,7 @@ describe("the data policy of an upstream", () => {
     expect(await policyOf({ COHERE_API_KEY: key }, { cohere: { dataPolicy: contract } })).toEqual(contract)
   })
 
-  it("is refused when it is none", async () => {
+  it("is refused if it is not valid", async () => {
     expect(
       await refusal(fileOf(`{ "upstreams": { "cohere": { "dataPolicy": { "promptRetentionDays": 0 } } } }`))
     ).toMatch(/"upstreams\.cohere\.dataPolicy\.promptRetentionDays" on line 1 of .* is not a number of days above 0\.$/)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { hasPostgres } from "../../../scripts/postgres.mjs"
-import { folder, run } from "./Executable.ts"
+import { run } from "./Commands.ts"
+import { folder } from "./Executable.ts"
 import { startServer } from "./PostgresServer.ts"
 
 describe("the database", () => {

@@ -1,10 +1,24 @@
-/** The `user` of a request through the executable: it is in the request log, and at no provider. */
+/**
+ * The `user` of a request through the executable: it is in the request log, and at no provider.
+ * A double of each provider says what it was sent.
+ */
 import * as Generations from "@model-gateway/core/Generations"
+import { createClient } from "@model-gateway/node/promise"
 import { Schema } from "effect"
 import { expect, it, onTestFinished } from "vitest"
 import { startCohereDouble } from "../../../packages/providers/test/support/CohereDouble.mjs"
+import { startDeepgramDouble } from "../../../packages/providers/test/support/DeepgramDouble.mjs"
+import { startFalDouble } from "../../../packages/providers/test/support/FalDouble.mjs"
+import { startGoogleDouble } from "../../../packages/providers/test/support/GoogleDouble.mjs"
+import { startJinaDouble } from "../../../packages/providers/test/support/JinaDouble.mjs"
+import { startOpenAiDouble } from "../../../packages/providers/test/support/OpenAiDouble.mjs"
+import { startReplicateDouble } from "../../../packages/providers/test/support/ReplicateDouble.mjs"
+import { startRunwayDouble } from "../../../packages/providers/test/support/RunwayDouble.mjs"
+import { startTeiDouble } from "../../../packages/providers/test/support/TeiDouble.mjs"
+import { startVoyageDouble } from "../../../packages/providers/test/support/VoyageDouble.mjs"
 import { firstKey, folder, serve } from "./Executable.ts"
 import { fileOf } from "./Loaded.ts"
+import { wavHeader } from "./Uploads.ts"
 
 const key = "co-secret-0123456789"
 
@@ -55,4 +69,91 @@ it("keeps the end user of a request in the private log, and from providers [spec
     expect(line).toBeDefined()
   }
   expect(stderr).toContain(`"external_user":"${user}"`)
+}, 180_000)
+
+it("does so for each operation, at a model of each provider [spec L19 L20 M21 N44]", async () => {
+  const keys = [key]
+  const doubles = await Promise.all([
+    startCohereDouble({ keys }),
+    startJinaDouble({ keys }),
+    startVoyageDouble({ keys }),
+    startOpenAiDouble({ keys }),
+    startDeepgramDouble({ keys }),
+    startFalDouble({ keys }),
+    startReplicateDouble({ keys }),
+    startRunwayDouble({ keys, polls: 1 }),
+    startGoogleDouble({ keys }),
+    startTeiDouble({ keys }),
+    startOpenAiDouble({
+      keys,
+      models: { "whisper-large-v3": { verbose: true } },
+      path: "/openai/v1/audio/transcriptions"
+    })
+  ])
+  for (const double of doubles) onTestFinished(() => double.close())
+  const [cohere, jina, voyage, openai, deepgram, fal, replicate, runway, google, tei, groq] = doubles
+  const gateway = await serve(folder(), ["--initial-credits", "1000"], {
+    COHERE_API_KEY: key,
+    COHERE_BASE_URL: cohere.url,
+    JINA_API_KEY: key,
+    JINA_BASE_URL: `${jina.url}/v1`,
+    VOYAGE_API_KEY: key,
+    VOYAGE_BASE_URL: `${voyage.url}/v1`,
+    OPENAI_API_KEY: key,
+    OPENAI_BASE_URL: `${openai.url}/v1`,
+    DEEPGRAM_API_KEY: key,
+    DEEPGRAM_BASE_URL: `${deepgram.url}/v1`,
+    FAL_KEY: key,
+    FAL_BASE_URL: fal.url,
+    REPLICATE_API_TOKEN: key,
+    REPLICATE_BASE_URL: `${replicate.url}/v1`,
+    RUNWAYML_API_SECRET: key,
+    RUNWAYML_BASE_URL: runway.url,
+    GEMINI_API_KEY: key,
+    GEMINI_BASE_URL: `${google.url}/v1beta`,
+    TEI_API_KEY: key,
+    TEI_BASE_URL: tei.url,
+    GROQ_API_KEY: key,
+    GROQ_BASE_URL: groq.url
+  })
+  const apiKey = await firstKey(gateway)
+  const [, managementKey = ""] = await gateway.prints(/management key +(mg_mk_\w{38})/)
+  await using client = await createClient({ baseUrl: `${gateway.origin}/api/v1`, apiKey })
+  await using management = await createClient({ baseUrl: `${gateway.origin}/api/v1`, apiKey: managementKey })
+  const user = "customer-17"
+  for (const model of ["cohere/rerank-v3.5", "jina/jina-reranker-v3", "voyage/rerank-2.5", "tei/bge"]) {
+    await client.rerank({ model, query: "tea", documents: ["coffee", "tea"], user })
+  }
+  const samples = "speech: one cup of tea, please."
+  const wav = Buffer.concat([wavHeader(44 + samples.length), Buffer.from(samples)])
+  const input_audio = { data: wav.toString("base64"), format: "wav" } as const
+  for (const model of ["openai/whisper-1", "deepgram/nova-3", "groq/whisper-large-v3"]) {
+    await client.transcribe({ model, input_audio, user })
+    await client.transcribe({ model, file: new Blob([wav]), filename: "a.wav", user })
+  }
+  // At the same time, because each waits between its polls.
+  await Promise.all(
+    [
+      "fal/fal-ai/ltx-2.3/text-to-video",
+      "replicate/bytedance/seedance-1-lite",
+      "runway/gen4.5",
+      "google/gemini-omni-1.1-flash"
+    ].map(async (model) => {
+      const job = await client.submitVideo({ model, prompt: "a cup of tea", user })
+      expect((await client.awaitVideo(job.id)).status).toBe("completed")
+    })
+  )
+  const { data } = await management.run(Generations.list({ user, limit: 100 }))
+  expect(data.map(({ operation }) => operation).toSorted()).toEqual([
+    ...Array.from({ length: 4 }, () => "rerank"),
+    ...Array.from({ length: 6 }, () => "transcription"),
+    ...Array.from({ length: 4 }, () => "video")
+  ])
+  for (const { id } of data) expect((await client.run(Generations.get(id))).external_user).toBe(user)
+  expect((await management.run(Generations.list({ user: "nobody" }))).data).toEqual([])
+  for (const { state } of doubles) {
+    expect(state.requests.length).toBeGreaterThan(0)
+    for (const { headers, text, url } of state.requests)
+      expect(`${url}\n${JSON.stringify(headers)}\n${text}`).not.toContain(user)
+  }
 }, 180_000)

@@ -41,7 +41,13 @@ export const start = (
   nodeOptions: ReadonlyArray<string> = []
 ): Running => {
   const child = spawn(process.execPath, [...nodeOptions, main, ...args], {
-    env: { PATH: process.env.PATH, NO_COLOR: "1", ...environment },
+    env: {
+      PATH: process.env.PATH,
+      NO_COLOR: "1",
+      // Else each process would compile a thousand modules again.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      ...environment
+    },
     stdio: ["ignore", "pipe", "pipe"]
   })
   onTestFinished(() => void child.kill("SIGKILL"))

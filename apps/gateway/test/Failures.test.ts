@@ -203,13 +203,13 @@ it.skipIf(!hasPostgres())(
   60_000
 )
 
-it("an upstream is down: its models get 524 and then 503, nothing is charged, and it is asked again", async () => {
+it("an upstream is down: its models get 502 and then 503, nothing is charged, and it is asked again", async () => {
   const { fleet, upstreams } = await start({}, { args: ["--circuit-open-for", "1 second"] })
   upstreams.rerank.always({ fault: "reset" })
   const statuses: Array<number> = []
   for (let n = 0; n < 8; n++) statuses.push((await rerank(fleet)).status)
   // The circuit opens after five failures in a row.
-  expect(statuses).toEqual([524, 524, 524, 524, 524, 503, 503, 503])
+  expect(statuses).toEqual([502, 502, 502, 502, 502, 503, 503, 503])
   expect(await statusOf(fleet, "/readyz")).toBe(200)
   expect(await usageOf(fleet)).toBeCloseTo(rerankPrice, 9)
   upstreams.rerank.always(undefined)

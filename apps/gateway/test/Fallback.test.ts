@@ -125,7 +125,7 @@ const expectFailure = async (both: Pair, status: number, body: unknown): Promise
 }
 
 describe("one model on two upstreams", () => {
-  it("serves 1,000 requests at concurrency 32 without a failure when one upstream is lost on the way, and records what each upstream saw", async () => {
+  it("serves 1,000 requests at concurrency 32 without a failure when one upstream is lost on the way, and records what each upstream saw [spec A1]", async () => {
     const both = await pair({ rateLimit: { requests: 100_000 } })
     const { first, second } = both
     const total = 1000

@@ -1,9 +1,11 @@
 import { Keys } from "@model-gateway/core"
 import { Schema } from "effect"
 import { existsSync } from "node:fs"
+import { userInfo } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
-import { currentKey, folder, run, serve } from "./Executable.ts"
+import { run } from "./Commands.ts"
+import { currentKey, firstKey, folder, serve } from "./Executable.ts"
 
 const Created = Schema.fromJsonString(Schema.toEncoded(Keys.CreateResponse))
 const Listed = Schema.fromJsonString(Schema.Struct({ data: Schema.Array(Keys.Key) }))
@@ -27,7 +29,9 @@ describe("keys", () => {
 
   it("escapes characters that would control the terminal", async () => {
     const dataDir = folder()
-    const { stdout } = await run(["keys", "create", "--name", "a\u001b[2Jb\nc", "--data-dir", dataDir])
+    const named = ["--name", "a\u001b[2Jb\nc", "--user", "d\u001b[2Je"]
+    const { stdout } = await run(["keys", "create", ...named, "--data-dir", dataDir])
+    expect(stdout).toContain("d\\u{1b}[2Je")
     const table = await run(["keys", "list", "--data-dir", dataDir])
     for (const text of [stdout, table.stdout]) {
       expect(text).toContain("a\\u{1b}[2Jb\\u{a}c")
@@ -82,6 +86,56 @@ describe("keys", () => {
     expect(table.stdout).not.toMatch(keyForm)
     expect(table.stdout).toContain("5.5 of 5.5 left, daily")
     expect(table.stdout).toContain("management")
+  })
+
+  it("creates keys of the free tier, which a gateway refuses models with a price", async () => {
+    const dataDir = folder()
+    const { stdout } = await run(["keys", "create", "--free-tier", "--data-dir", dataDir])
+    expect(stdout).toMatch(/kind +free tier\n/)
+    const [key = ""] = keyForm.exec(stdout) ?? []
+    expect((await run(["keys", "list", "--data-dir", dataDir])).stdout).toContain("free tier")
+
+    const gateway = await serve(dataDir)
+    expect(await (await currentKey(gateway.origin, key)).json()).toMatchObject({ data: { is_free_tier: true } })
+    const rerank = (model: string) =>
+      fetch(`${gateway.origin}/api/v1/rerank`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close" },
+        body: JSON.stringify({ model, query: "tea", documents: ["green tea"] })
+      })
+    const refused = await rerank("sandbox/bm25")
+    expect([refused.status, await refused.text()]).toEqual([402, expect.stringContaining("is not free")])
+    expect((await rerank("sandbox/bm25:free")).status).toBe(200)
+  })
+
+  it("names the user who creates a key: the login name, another one, or none", async () => {
+    const dataDir = folder()
+    const create = async (...args: ReadonlyArray<string>) =>
+      created((await run(["keys", "create", "--json", ...args, "--data-dir", dataDir])).stdout)
+    const { username } = userInfo()
+    expect((await create()).data.creator_user_id).toBe(username)
+    const bound = await create("--management", "--user", "ada")
+    const free = await create("--management", "--user", "")
+    expect([bound.data.creator_user_id, free.data.creator_user_id]).toEqual(["ada", null])
+
+    const gateway = await serve(dataDir)
+    const [, first = ""] = await gateway.prints(/management key +(mg_mk_\w{38})/)
+    const key = await firstKey(gateway)
+    for (const each of [first, key]) {
+      expect(await (await currentKey(gateway.origin, each)).json()).toMatchObject({ data: { creator_user_id: null } })
+    }
+    const post = (manager: string, body: object) =>
+      fetch(`${gateway.origin}/api/v1/keys`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${manager}`, "content-type": "application/json", connection: "close" },
+        body: JSON.stringify({ name: "k", ...body })
+      })
+    const named = { creator_user_id: "user_7" }
+    expect(await (await post(bound.key, {})).json()).toMatchObject({ data: { creator_user_id: "ada" } })
+    expect((await post(bound.key, named)).status).toBe(400)
+    for (const manager of [first, free.key]) {
+      expect(await (await post(manager, named)).json()).toMatchObject({ data: named })
+    }
   })
 
   it("revokes a key while a gateway runs, which rejects the key within seconds", async () => {
@@ -145,6 +199,8 @@ describe("keys", () => {
     [["--expires-at", "tomorrow"], /ISO 8601/],
     [["--expires-at", "2020-01-01T00:00:00Z"], /has already passed/],
     [["--name", ""], /1 to 256 characters/],
+    [["--management", "--free-tier"], /--free-tier and --management exclude each other/],
+    [["--user", "u".repeat(257)], /--user.*at most 256 characters/],
     [["--name", "n".repeat(257)], /1 to 256 characters/],
     [["--colour", "red"], /--colour/]
   ])("rejects create %j and creates no key", async (args, sentence) => {

@@ -2,7 +2,7 @@ import * as Setting from "@model-gateway/server/Setting"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Settings from "../src/Settings.ts"
-import { run } from "./Executable.ts"
+import { run } from "./Commands.ts"
 import { fileOf, load, refusal } from "./Loaded.ts"
 
 const declared = Setting.entries(Settings.all)

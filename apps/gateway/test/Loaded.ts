@@ -24,17 +24,17 @@ export const load = (
 ) =>
   Effect.gen(function* () {
     const given = Object.entries(flags).map(([name, text]) => [name, Option.some(text)] as const)
-    const loaded = yield* LoadSettings.load(Object.fromEntries(given), Option.fromNullishOr(file), environment)
+    const loaded = yield* LoadSettings.load(Object.fromEntries(given), Option.fromNullishOr(file))
     return { ...(yield* LoadSettings.read(loaded)), ...(yield* loaded.read(GatewayServerConfig.config)) }
-  }).pipe(Effect.provide(NodeServices.layer))
+  }).pipe(Effect.provideService(LoadSettings.Environment, environment), Effect.provide(NodeServices.layer))
 
 /** What the gateway would offer with them. */
 export const offered = (file: string | undefined, environment: Record<string, string> = {}) =>
   Effect.gen(function* () {
-    const loaded = yield* LoadSettings.load({}, Option.fromNullishOr(file), environment)
+    const loaded = yield* LoadSettings.load({}, Option.fromNullishOr(file))
     const settings = yield* LoadSettings.read(loaded)
     return yield* Effect.provide(Offered, Offers.layer(loaded, settings))
-  }).pipe(Effect.provide(NodeServices.layer))
+  }).pipe(Effect.provideService(LoadSettings.Environment, environment), Effect.provide(NodeServices.layer))
 
 /** The sentence with which they are refused. */
 export const refusal = async (...given: Parameters<typeof load>) =>

@@ -1,7 +1,7 @@
 import { Duration, Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Catalogue from "../src/Catalogue.ts"
-import { run } from "./Executable.ts"
+import { run } from "./Commands.ts"
 import { fileOf, offered } from "./Loaded.ts"
 
 const secret = "co-secret-0123456789"
@@ -122,7 +122,7 @@ describe("the models of a settings file", () => {
     ])
   })
 
-  it("take name, kind and price from the catalogue if the file states none", async () => {
+  it("take name, kind and price from the catalog if the file states none", async () => {
     const [model] = await listed(
       `{ "models": { "acme/rerank": { "offers": [{ "upstream": "cohere", "model": "rerank-v3.5" }] } } }`
     )
@@ -228,10 +228,7 @@ describe("the models of a settings file", () => {
       `{ "upstreams": { "cohere": { "timeLimit": "0 seconds" } } }`,
       `"upstreams.cohere.timeLimit" on line 1 of FILE is "0 seconds", which is not a duration above 0 seconds, such as 20 seconds.`
     ],
-    [
-      `{ "upstreams": { ${berlin},\n${berlin} } }`,
-      `"upstreams.berlin" on line 2 of FILE is there for the second time.`
-    ],
+    [`{ "upstreams": { ${berlin},\n${berlin} } }`, `"upstreams.berlin" on line 2 of FILE is set twice.`],
     [`{ "models": [] }`, `"models" on line 1 of FILE is not an object of models by their ids, which have no spaces.`],
     [
       `{ "models": { "acme/rerank": { "offers": [{ "upstream": "cohere", "model": "a\\u0000" }] } } }`,
@@ -245,7 +242,7 @@ describe("the models of a settings file", () => {
     ],
     [
       offer(`"upstream": "cohere", "model": "new-model"`),
-      `"models.acme/rerank.offers[0]" on line 3 of FILE has no "price", and the catalogue has none for new-model of Cohere. Give "search_unit", or "input_tokens" and "output_tokens".`
+      `"models.acme/rerank.offers[0]" on line 3 of FILE has no "price", and the catalog has none for new-model of Cohere. Give "search_unit", or "input_tokens" and "output_tokens".`
     ],
     [
       offer(`${cohere}, "price": { "second": 1 }`),
@@ -273,7 +270,7 @@ describe("the models of a settings file", () => {
     ],
     [
       `{ "models": { "acme/rerank": { "offers": [{ ${cohere} },\n{ ${cohere} }] } } }`,
-      `"models.acme/rerank.offers[1].upstream" on line 2 of FILE is "cohere", which another offer has.`
+      `Two offers use the upstream "cohere": see "models.acme/rerank.offers[1].upstream" on line 2 of FILE. An upstream can have one offer of a model.`
     ],
     [
       `{ "models": { "cohere/rerank-v35": { "offers": [] } } }`,

@@ -8,6 +8,12 @@ import { listen } from "./Listen.ts"
 
 const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url))
 
+/** The certificate of `localhost`, and its key. */
+export const certificate = () => ({
+  cert: readFileSync(fixture("receiver.crt")),
+  key: readFileSync(fixture("receiver.key"))
+})
+
 /** Makes a gateway trust the receiver's certificate, and allows the receiver's address. */
 export const environment = {
   NODE_EXTRA_CA_CERTS: fixture("receiver.crt"),
@@ -30,31 +36,28 @@ export interface Receiver {
 /** Starts a receiver. It ends with the test. */
 export const startReceiver = async (): Promise<Receiver> => {
   const received = new Map<string, Array<{ readonly id: string; readonly type: string }>>()
-  const server = createServer(
-    { cert: readFileSync(fixture("receiver.crt")), key: readFileSync(fixture("receiver.key")) },
-    (request, response) => {
-      const chunks: Array<Buffer> = []
-      request.on("data", (chunk: Buffer) => chunks.push(chunk))
-      request.on("end", () => {
-        const text = Buffer.concat(chunks).toString()
-        const id = String(request.headers["webhook-id"])
-        const headers = {
-          "webhook-id": id,
-          "webhook-timestamp": String(request.headers["webhook-timestamp"]),
-          "webhook-signature": String(request.headers["webhook-signature"])
-        }
-        try {
-          new Webhook(receiver.secret ?? "").verify(text, headers)
-        } catch {
-          response.writeHead(401).end()
-          return
-        }
-        const { data, type } = decodeBody(text)
-        received.set(data.id, [...(received.get(data.id) ?? []), { id, type }])
-        response.writeHead(204).end()
-      })
-    }
-  )
+  const server = createServer(certificate(), (request, response) => {
+    const chunks: Array<Buffer> = []
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      const text = Buffer.concat(chunks).toString()
+      const id = String(request.headers["webhook-id"])
+      const headers = {
+        "webhook-id": id,
+        "webhook-timestamp": String(request.headers["webhook-timestamp"]),
+        "webhook-signature": String(request.headers["webhook-signature"])
+      }
+      try {
+        new Webhook(receiver.secret ?? "").verify(text, headers)
+      } catch {
+        response.writeHead(401).end()
+        return
+      }
+      const { data, type } = decodeBody(text)
+      received.set(data.id, [...(received.get(data.id) ?? []), { id, type }])
+      response.writeHead(204).end()
+    })
+  })
   const port = await listen(server)
   const receiver: Receiver = { url: `https://localhost:${port}/hook`, secret: undefined, received }
   return receiver

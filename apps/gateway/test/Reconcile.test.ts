@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it } from "vitest"
-import { folder, run } from "./Executable.ts"
+import { run } from "./Commands.ts"
+import * as Executable from "./Executable.ts"
 
 const workspaceOf = (json: string): string => {
   const parsed: unknown = JSON.parse(json)
@@ -10,7 +11,7 @@ const workspaceOf = (json: string): string => {
 
 /** A folder with abandoned reservations of these ids. */
 const abandoned = async (...ids: ReadonlyArray<string>) => {
-  const dataDir = folder()
+  const dataDir = Executable.folder()
   const { stdout } = await run(["credits", "add", "--amount", "1", "--json", "--data-dir", dataDir])
   const workspaceId = workspaceOf(stdout)
   const db = new DatabaseSync(`${dataDir}/gateway.db`)
@@ -62,7 +63,7 @@ describe("reconcile", { timeout: 60_000 }, () => {
   it("prints a long report completely to a pipe", async () => {
     const ids = Array.from({ length: 1000 }, (_, index) => `gen-${index}`)
     const { dataDir } = await abandoned(...ids)
-    const { code, stdout } = await run(["reconcile", "--json", "--data-dir", dataDir])
+    const { code, stdout } = await Executable.run(["reconcile", "--json", "--data-dir", dataDir])
     expect(code).toBe(2)
     expect(JSON.parse(stdout)).toHaveProperty("abandoned.length", ids.length)
   })

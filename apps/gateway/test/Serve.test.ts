@@ -3,6 +3,7 @@ import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
+import * as Commands from "./Commands.ts"
 import { currentKey, firstKey, folder, run, serve, type Served, start } from "./Executable.ts"
 
 /** An upload whose body is not complete: a request that is in flight until the test finishes it. */
@@ -119,7 +120,7 @@ describe("serve", () => {
 
   it("exits with one sentence when a newer version has upgraded its database, as every command does", async () => {
     const dataDir = folder()
-    expect((await run(["keys", "create", "--name", "k", "--data-dir", dataDir])).code).toBe(0)
+    expect((await Commands.run(["keys", "create", "--name", "k", "--data-dir", dataDir])).code).toBe(0)
     const database = new DatabaseSync(join(dataDir, "gateway.db"))
     database.exec("INSERT INTO schema_migrations (migration_id, name) VALUES (9000, 'later')")
     database.close()
@@ -128,7 +129,7 @@ describe("serve", () => {
       ["keys", "list"],
       ["credits", "add", "--amount", "1"]
     ]) {
-      const { code, stderr, stdout } = await run([...command, "--data-dir", dataDir])
+      const { code, stderr, stdout } = await Commands.run([...command, "--data-dir", dataDir])
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
       expect(stderr).toMatch(/^The database has schema 9000, and this version .* restore a backup .*\.\n$/)
     }
@@ -188,7 +189,7 @@ describe("the command line", () => {
       ["serve", ["host", "port", "data-dir", "config"]],
       ["settings schema", ["help"]]
     ] as const) {
-      const help = await run([...command.split(" "), "--help"])
+      const help = await Commands.run([...command.split(" "), "--help"])
       for (const flag of flags) expect(help.stdout).toContain(`--${flag}`)
     }
   })

@@ -9,7 +9,8 @@ import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 import * as ModelSettings from "../src/ModelSettings.ts"
 import * as Settings from "../src/Settings.ts"
-import { folder, run } from "./Executable.ts"
+import { run } from "./Commands.ts"
+import { folder } from "./Executable.ts"
 
 const docs = fileURLToPath(new URL("../../../docs", import.meta.url))
 

@@ -1,7 +1,8 @@
 import { Duration, Effect, Option, Redacted } from "effect"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
-import { firstKey, folder, run, serve } from "./Executable.ts"
+import { run } from "./Commands.ts"
+import { firstKey, folder, serve } from "./Executable.ts"
 import { fileOf, load, refusal } from "./Loaded.ts"
 
 describe("a settings file", () => {
@@ -88,7 +89,7 @@ describe("a settings file", () => {
       '{ "corsOrigins": ["https://user:password@app.example"] }',
       '"corsOrigins" on line 1 of FILE is ["https://…@app.example"], which is not a list of origins such as https://app.example: https://…@app.example is not an origin as browsers send it: write https://app.example.'
     ],
-    ['{ "port": 1,\n  "port": 2 }', '"port" on line 2 of FILE is there for the second time.']
+    ['{ "port": 1,\n  "port": 2 }', '"port" on line 2 of FILE is set twice.']
   ])("with %j is rejected in one sentence that names the line", async (text, sentence) => {
     const file = fileOf(text)
     const message = await refusal(file)

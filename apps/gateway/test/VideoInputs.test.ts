@@ -4,6 +4,7 @@ import * as VideoModels from "@model-gateway/core/VideoModels"
 import { Schema } from "effect"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { startFalDouble } from "../../../packages/providers/test/support/FalDouble.mjs"
+import { mp4Uri } from "../../../packages/providers/test/support/Mp4Double.mjs"
 import { firstKey, folder, serve } from "./Executable.ts"
 
 const key = "fal-secret-0123456789"
@@ -27,6 +28,12 @@ const audio = { type: "audio_url", audio_url: { url: "https://example.com/a.mp3"
 const clip = { type: "video_url", video_url: { url: "https://example.com/b.mp4" } }
 const still = { type: "image_url", image_url: { url: "https://example.com/c.png" } }
 
+/** The size in the sample entry of an MP4's H.264 track. */
+const sizeOf = (mp4: Buffer): string => {
+  const entry = mp4.indexOf("avc1", mp4.indexOf("stsd"))
+  return `${mp4.readUInt16BE(entry + 28)}x${mp4.readUInt16BE(entry + 30)}`
+}
+
 const start = async () => {
   const fal = await startFalDouble({ keys: [key] })
   onTestFinished(() => fal.close())
@@ -47,7 +54,7 @@ const start = async () => {
     let job = first
     while (!Video.isFinal(job.status)) job = asJob((await ask(`/videos/${first.id}?wait=30`)).body)
     expect(job.status).toBe("completed")
-    const sent: unknown = JSON.parse(fal.state.requests.findLast(({ method }) => method === "POST")?.text ?? "")
+    const sent: unknown = JSON.parse(fal.state.requests.findLast(({ method }) => method === "POST")?.text ?? "null")
     return { first, job, sent }
   }
   /** The issues of a request that is refused before fal is called. */
@@ -57,7 +64,12 @@ const start = async () => {
     expect([status, fal.state.requests.length]).toEqual([400, before])
     return asFailure(body).error.metadata.issues
   }
-  return { ask, make, refused }
+  const download = async (id: string) => {
+    const response = await fetch(`${gateway.origin}/api/v1/videos/${id}/content`, { headers: { authorization } })
+    expect(response.status).toBe(200)
+    return Buffer.from(await response.arrayBuffer())
+  }
+  return { ask, download, make, refused }
 }
 
 describe("POST /videos at a real model", { timeout: 120_000 }, () => {
@@ -101,6 +113,87 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
       seed: false,
       capabilities: { references: [] }
     })
+  })
+
+  it("upscales a given video, and charges its length [spec N37 N39]", async () => {
+    const { ask, make, refused } = await start()
+    const topaz = "fal/topaz/upscale/video/creative"
+    const given = { type: "video_url", video_url: { url: mp4Uri(2.4) } }
+    const wanted = { model: topaz, prompt: undefined, input_references: [given] }
+    const made = await make({ ...wanted, creativity: 0.25, upscale_factor: 4, seed: 7 })
+    expect(made.sent).toEqual({
+      video_url: given.video_url.url,
+      creativity: 0.25,
+      upscale_factor: 4,
+      target_fps: 30
+    })
+    // Three seconds have begun.
+    expect(made.job.usage?.cost).toBe(1.5)
+    expect(made.job.warnings).toEqual([`seed: ${topaz} takes no seed, so it was ignored.`])
+    const [linked] = await refused({ model: topaz, input_references: [clip] })
+    expect(linked?.path).toBe("input_references.0.video_url.url")
+    expect(linked?.message).toContain("decides the price")
+    for (const [path, more] of [
+      ["duration", { duration: 5 }],
+      ["resolution", { resolution: "4K" }],
+      ["aspect_ratio", { aspect_ratio: "16:9" }],
+      ["size", { size: "1280x720" }],
+      ["generate_audio", { generate_audio: true }],
+      ["upscale_factor", { upscale_factor: 5 }],
+      ["creativity", { creativity: 2 }]
+    ] as const) {
+      expect(await refused({ ...wanted, ...more })).toMatchObject([{ path }])
+    }
+    expect(await refused({ model: topaz })).toMatchObject([{ path: "input_references" }])
+    const { data } = asList((await ask("/videos/models")).body)
+    expect(data.find(({ id }) => id === topaz)).toMatchObject({
+      upscale_factor: { min: 1, max: 4 },
+      supported_durations: [],
+      supported_resolutions: [],
+      supported_sizes: [],
+      seed: false,
+      default_duration: 0,
+      allowed_passthrough_parameters: ["realism", "sharp", "H264_output"],
+      pricing_skus: { duration_seconds: "0.5" },
+      capabilities: { upscale: true, references: ["video"], max_duration: 300, prompt_optional: true }
+    })
+    expect((await ask(`/model/fal/${encodeURIComponent("topaz/upscale/video/creative")}`)).body).toMatchObject({
+      data: { architecture: { input_modalities: ["text", "video"] } }
+    })
+  })
+
+  it("upscales a title card that the sandbox made, and no other video [spec N37 N39]", async () => {
+    const { ask, download, make, refused } = await start()
+    const model = "sandbox/title-card-upscaler"
+    const card = await make({ model: "sandbox/title-card", prompt: "Fog", duration: 1, size: "160x90", seed: 7 })
+    const source = (url: string) => ({
+      model,
+      prompt: undefined,
+      input_references: [{ type: "video_url", video_url: { url } }]
+    })
+    const given = await download(card.job.id)
+    const wanted = source(`data:video/mp4;base64,${given.toString("base64")}`)
+    const { job } = await make({ ...wanted, prompt: "More fog", creativity: 0.5, upscale_factor: 3, seed: 7 })
+    expect(job.usage?.cost).toBe(0.01)
+    expect(job.warnings).toEqual([
+      `seed: ${model} takes no seed, so it was ignored.`,
+      `prompt: ${model} takes no prompt, so it was ignored.`
+    ])
+    expect([sizeOf(given), sizeOf(await download(job.id))]).toEqual(["160x90", "480x270"])
+    const path = "input_references.0.video_url.url"
+    const only = `${model} is a sandbox model: it upscales only videos that sandbox/title-card made, unchanged`
+    expect(await refused(source(mp4Uri(1)))).toEqual([{ path, message: only }])
+    expect(await refused({ ...wanted, upscale_factor: 5 })).toMatchObject([{ path: "upscale_factor" }])
+    expect(await refused({ ...wanted, creativity: 2 })).toMatchObject([{ path: "creativity" }])
+    const { data } = asList((await ask("/videos/models")).body)
+    expect(data.find(({ id }) => id === model)).toMatchObject({
+      upscale_factor: { min: 1, max: 4 },
+      seed: false,
+      default_duration: 0,
+      pricing_skus: { duration_seconds: "0.01" },
+      capabilities: { upscale: true, references: ["video"], max_duration: 60, prompt_optional: true }
+    })
+    expect(data.find(({ id }) => id === "sandbox/title-card")?.upscale_factor).toBe(null)
   })
 
   it("refuses two images for one frame, and images that no provider of the model takes [spec N26 N31]", async () => {

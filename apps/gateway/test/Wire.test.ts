@@ -54,7 +54,7 @@ describe("the service", () => {
     expect(await (await currentKey(gateway.origin, key)).json()).toMatchObject({ data: { usage: 0.002 } })
   })
 
-  it("rejects invalid HTTP with the error envelope", async () => {
+  it("rejects invalid HTTP with the error envelope [spec B1]", async () => {
     const gateway = await serve(folder())
     for (const [headers, status, message] of [
       ["HTTP/1.1\r\nconnection: close", 400, /Host header is missing/],

@@ -114,7 +114,7 @@ describe("BrowserGateway", () => {
     })
   )
 
-  it.effect("transformClient changes the gateway's requests, but not those of the token endpoint", () =>
+  it.effect("transformClient changes the gateway's requests, but not those of the token endpoint [spec V5]", () =>
     Effect.gen(function* () {
       const { fetch, requests } = scripted(({ url }) =>
         url === "https://app.example/token"

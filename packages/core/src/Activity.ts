@@ -2,8 +2,8 @@
  * What an organization has used: spend and number of requests by UTC day, model and provider. GET
  * `/activity`.
  *
- * An addition to the specification, which does not describe this operation. It has the fields that
- * the public API of this family has.
+ * An addition to the specification, which does not describe this operation. It has the fields of
+ * OpenRouter's API.
  *
  * @since 0.1.0
  */

@@ -12,7 +12,7 @@ import type { GatewayClient } from "./GatewayClient.ts"
 import { InternalServerError, Unauthorized } from "./GatewayError.ts"
 import { Timestamp } from "./Identifiers.ts"
 import { call, dataOf } from "./internal/call.ts"
-import { open } from "./internal/open.ts"
+import { open, orNull } from "./internal/open.ts"
 import * as Operation from "./Operation.ts"
 
 /**
@@ -99,13 +99,19 @@ export const KeyRecord = Schema.Struct({
   byok_usage_weekly: Schema.Finite,
   /** As `byok_usage`, in this UTC month. */
   byok_usage_monthly: Schema.Finite,
-  /** Whether the operator marked the key as one of the free tier. It has no other effect. */
+  /**
+   * Whether the key is in the free tier: it uses models whose price is 0 and the caller's own
+   * provider keys, and any other model is a 402.
+   */
   is_free_tier: Schema.Boolean,
   /** Whether this is a management key, which manages and cannot spend. */
   is_management_key: Schema.Boolean,
   /** Always the same as `is_management_key`. */
   is_provisioning_key: Schema.Boolean,
-  /** The identifier of the user who created the key. Null: unknown. */
+  /**
+   * The identifier of the user who created the key: the user of the management key that made it. An
+   * ephemeral key has that of its parent. Null: unknown.
+   */
   creator_user_id: Schema.NullOr(Schema.String),
   /** When the key expires. Null: never. */
   expires_at: Schema.NullOr(Timestamp),
@@ -118,9 +124,6 @@ export const KeyRecord = Schema.Struct({
   free_model_daily_requests: FreeRequests,
   rate_limit: DeprecatedRateLimit
 })
-
-const orNull = <S extends Schema.Top>(schema: S) =>
-  Schema.NullOr(schema).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null)))
 
 /**
  * The client requires only what the specification lists for every key. A service that is not this

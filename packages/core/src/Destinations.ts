@@ -16,6 +16,7 @@ import { FreeForm, KeyHash, Name, OffsetPage, Timestamp, WorkspaceId, WorkspaceS
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
+import { isUuid } from "./internal/uuid.ts"
 import * as Operation from "./Operation.ts"
 import type { Written } from "./internal/written.ts"
 
@@ -300,7 +301,7 @@ export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typ
 
 const destination = {
   /** Identifier of the destination: a UUID. */
-  id: Schema.String.check(Schema.isUUID())
+  id: Schema.String.check(isUuid)
 }
 
 const exampleId = "8f14e45f-ceea-467f-9a3b-5a2d7c1e6f02"

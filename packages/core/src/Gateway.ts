@@ -1,7 +1,11 @@
 /**
- * The client: every operation of the contract as an Effect. Its errors are exactly the statuses
- * that the operation can return, plus the three client errors: {@link ClientError.TransportError},
- * {@link ClientError.TimeoutError} and {@link ClientError.InvalidResponse}.
+ * The client: the operations on files, rankings, transcripts, videos, models, keys, guardrails,
+ * workspaces and credits as methods that return Effects and Streams. The other operations, such as
+ * those on webhooks and broadcast destinations, are functions of their own modules.
+ *
+ * The errors of a method are exactly the statuses that its operation can return, plus the three
+ * client errors: {@link ClientError.TransportError}, {@link ClientError.TimeoutError} and
+ * {@link ClientError.InvalidResponse}.
  *
  * The client runs over any `HttpClient`. `@model-gateway/node` and `@model-gateway/browser` provide
  * one for their platform.

@@ -3,7 +3,7 @@
  * `/generation` reads one entry, GET `/generations` lists them.
  *
  * An addition to the specification, which does not describe these operations. GET `/generation` has
- * the fields that the public API of this family has. Those that make no sense here are null.
+ * the fields of OpenRouter's API. Those that make no sense here are null.
  *
  * @since 0.1.0
  */
@@ -40,6 +40,11 @@ export const Entry = Schema.Struct({
   workspace_id: Schema.String,
   /** The hash of the API key that paid: for an ephemeral key, its parent. */
   key_hash: Schema.String,
+  /**
+   * The `x-request-id` of the response to the request, which is also in an error's
+   * `service_metadata`. Null: not known.
+   */
+  request_id: Schema.optionalKey(orNull.string),
   /** The end user whom the request names in its `user`. Null: none. */
   external_user: orNull.string,
   /** `rerank`, `transcription` or `video`. */
@@ -116,6 +121,7 @@ const exampleGeneration = (): typeof Generation.Encoded => ({
   native_tokens_prompt: 23,
   native_tokens_completion: null,
   workspace_id: "6b1f3c1e-3b0a-4c55-9f0e-2d5a7c9e1b11",
+  request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e110",
   external_user: "customer-17",
   upstream_inference_cost: null,
   status: "completed",
@@ -157,6 +163,16 @@ export const listGenerations = Operation.make("listGenerations", "GET", "/genera
 const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
 
 /**
+ * The operations that the request log has.
+ *
+ * @since 0.1.0
+ */
+export const PaidOperation = Schema.Literals(["rerank", "transcription", "video"])
+
+/** @since 0.1.0 */
+export type PaidOperation = typeof PaidOperation.Type
+
+/**
  * The request of {@link listGenerations}.
  *
  * @since 0.1.0
@@ -173,8 +189,12 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerations, () =>
     workspace_id: Schema.optionalKey(WorkspaceId),
     /** Only requests of the API key with this hash. */
     key_hash: Schema.optionalKey(KeyHash),
+    /** Only requests whose response had this `x-request-id`. */
+    request_id: Schema.optionalKey(Name),
     /** Only requests that name this end user in their `user`. */
     user: Schema.optionalKey(Name),
+    /** Only requests of this operation. */
+    operation: Schema.optionalKey(PaidOperation),
     /** Only requests for this model. */
     model: Schema.optionalKey(Name),
     /** Only requests that this provider served, or was the last to be tried for. */
@@ -200,6 +220,7 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerations, () =>
             created_at: "2026-11-20T22:30:00.000Z",
             workspace_id: "6b1f3c1e-3b0a-4c55-9f0e-2d5a7c9e1b11",
             key_hash: "3f7a9c…",
+            request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e110",
             external_user: "customer-17",
             operation: "rerank",
             model: "cohere/rerank-v3.5",
@@ -234,8 +255,11 @@ export interface ListOptions {
   readonly limit?: number | undefined
   readonly workspace_id?: string | undefined
   readonly key_hash?: string | undefined
+  /** The `x-request-id` of the response to a request. */
+  readonly request_id?: string | undefined
   /** The end user whom the requests name. */
   readonly user?: string | undefined
+  readonly operation?: PaidOperation | undefined
   readonly model?: string | undefined
   readonly provider?: string | undefined
   readonly status?: Status | undefined

@@ -19,6 +19,7 @@ import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as unsupportedFields from "./internal/unsupportedGuardrailFields.ts"
 import { SpendingLimit } from "./Keys.ts"
+import { open, orNull } from "./internal/open.ts"
 import * as Operation from "./Operation.ts"
 import type { Written } from "./internal/written.ts"
 
@@ -84,8 +85,31 @@ export const Guardrail = Schema.Struct({
   updated_at: Timestamp
 })
 
-/** @since 0.1.0 */
-export type Guardrail = { [Field in keyof typeof Guardrail.Type]: (typeof Guardrail.Type)[Field] }
+/**
+ * A service that is not this one may leave out what has no value, give times another offset than
+ * `Z`, and know more periods.
+ */
+const DecodedGuardrail = Schema.Struct({
+  ...Guardrail.fields,
+  description: orNull(Schema.String),
+  workspace_id: orNull(Schema.String),
+  limit_usd: orNull(Schema.Finite),
+  reset_interval: orNull(open<LimitReset>()),
+  allowed_models: orNull(Guardrail.fields.allowed_models.members[0]),
+  ignored_models: orNull(Guardrail.fields.ignored_models.members[0]),
+  allowed_providers: orNull(Guardrail.fields.allowed_providers.members[0]),
+  ignored_providers: orNull(Guardrail.fields.ignored_providers.members[0]),
+  created_at: Schema.String,
+  updated_at: Schema.String
+})
+
+/**
+ * A guardrail as the client returns it, from this service or another one. Its `reset_interval` may
+ * be a period that this version does not know.
+ *
+ * @since 0.1.0
+ */
+export type Guardrail = { [Field in keyof typeof DecodedGuardrail.Type]: (typeof DecodedGuardrail.Type)[Field] }
 
 /**
  * The fields of a guardrail that this gateway does not support, with the values that every
@@ -177,8 +201,17 @@ export const Response = Schema.Struct({
   data: Guardrail
 })
 
+/**
+ * The new guardrail as POST `/guardrails` returns it, with status 201.
+ *
+ * @since 0.1.0
+ */
+export const CreatedGuardrail = Response.annotate({ httpApiStatus: 201 })
+
+const DecodedResponse = Schema.Struct({ ...Response.fields, data: DecodedGuardrail })
+
 /** @since 0.1.0 */
-export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
+export type Response = { [Field in keyof typeof DecodedResponse.Type]: (typeof DecodedResponse.Type)[Field] }
 
 /**
  * A page of guardrails.
@@ -192,8 +225,12 @@ export const ListResponse = Schema.Struct({
   total_count: Schema.Int
 })
 
+const DecodedListResponse = Schema.Struct({ ...ListResponse.fields, data: Schema.Array(DecodedGuardrail) })
+
 /** @since 0.1.0 */
-export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
+export type ListResponse = {
+  [Field in keyof typeof DecodedListResponse.Type]: (typeof DecodedListResponse.Type)[Field]
+}
 
 /**
  * The guardrail was deleted.
@@ -314,8 +351,14 @@ export const KeyAssignment = Schema.Struct({
   created_at: Timestamp
 })
 
+const DecodedAssignment = Schema.Struct({
+  ...KeyAssignment.fields,
+  assigned_by: orNull(Schema.String),
+  created_at: Schema.String
+})
+
 /** @since 0.1.0 */
-export type KeyAssignment = { [Field in keyof typeof KeyAssignment.Type]: (typeof KeyAssignment.Type)[Field] }
+export type KeyAssignment = { [Field in keyof typeof DecodedAssignment.Type]: (typeof DecodedAssignment.Type)[Field] }
 
 /**
  * A page of assignments.
@@ -329,8 +372,12 @@ export const AssignmentList = Schema.Struct({
   total_count: Schema.Int
 })
 
+const DecodedAssignmentList = Schema.Struct({ ...AssignmentList.fields, data: Schema.Array(DecodedAssignment) })
+
 /** @since 0.1.0 */
-export type AssignmentList = { [Field in keyof typeof AssignmentList.Type]: (typeof AssignmentList.Type)[Field] }
+export type AssignmentList = {
+  [Field in keyof typeof DecodedAssignmentList.Type]: (typeof DecodedAssignmentList.Type)[Field]
+}
 
 const example = {
   guardrail: {
@@ -432,7 +479,7 @@ export const unassignKeysEndpoint = Operation.endpoint(unassignKeys, () => ({
  */
 export const listAssignments = Operation.make("listAssignments", "GET", "/guardrails/:id/assignments/keys", {
   access: "management key",
-  success: AssignmentList,
+  success: DecodedAssignmentList,
   error: managementErrors
 })
 
@@ -442,6 +489,7 @@ export const listAssignments = Operation.make("listAssignments", "GET", "/guardr
  * @since 0.1.0
  */
 export const listAssignmentsEndpoint = Operation.endpoint(listAssignments, () => ({
+  success: AssignmentList,
   params: guardrail,
   query: OffsetPage,
   reference: {
@@ -460,7 +508,7 @@ export const listAssignmentsEndpoint = Operation.endpoint(listAssignments, () =>
  */
 export const listAllAssignments = Operation.make("listAllAssignments", "GET", "/guardrails/assignments/keys", {
   access: "management key",
-  success: AssignmentList,
+  success: DecodedAssignmentList,
   error: managementErrors
 })
 
@@ -470,6 +518,7 @@ export const listAllAssignments = Operation.make("listAllAssignments", "GET", "/
  * @since 0.1.0
  */
 export const listAllAssignmentsEndpoint = Operation.endpoint(listAllAssignments, () => ({
+  success: AssignmentList,
   query: OffsetPage,
   reference: {
     summary: "List the keys of all guardrails",
@@ -487,7 +536,7 @@ export const listAllAssignmentsEndpoint = Operation.endpoint(listAllAssignments,
  */
 export const createGuardrail = Operation.make("createGuardrail", "POST", "/guardrails", {
   access: "management key",
-  success: Response.annotate({ httpApiStatus: 201 }),
+  success: DecodedResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
@@ -497,6 +546,7 @@ export const createGuardrail = Operation.make("createGuardrail", "POST", "/guard
  * @since 0.1.0
  */
 export const createGuardrailEndpoint = Operation.endpoint(createGuardrail, () => ({
+  success: CreatedGuardrail,
   payload: CreateRequest,
   reference: {
     summary: "Create a guardrail",
@@ -524,7 +574,7 @@ export const createGuardrailEndpoint = Operation.endpoint(createGuardrail, () =>
  */
 export const listGuardrails = Operation.make("listGuardrails", "GET", "/guardrails", {
   access: "management key",
-  success: ListResponse,
+  success: DecodedListResponse,
   error: managementErrors
 })
 
@@ -534,6 +584,7 @@ export const listGuardrails = Operation.make("listGuardrails", "GET", "/guardrai
  * @since 0.1.0
  */
 export const listGuardrailsEndpoint = Operation.endpoint(listGuardrails, () => ({
+  success: ListResponse,
   query: {
     /** List only the guardrails of this workspace. Default: those of the organization. */
     workspace_id: Schema.optionalKey(WorkspaceId),
@@ -555,7 +606,7 @@ export const listGuardrailsEndpoint = Operation.endpoint(listGuardrails, () => (
  */
 export const getGuardrail = Operation.make("getGuardrail", "GET", "/guardrails/:id", {
   access: "management key",
-  success: Response,
+  success: DecodedResponse,
   error: managementErrors
 })
 
@@ -565,6 +616,7 @@ export const getGuardrail = Operation.make("getGuardrail", "GET", "/guardrails/:
  * @since 0.1.0
  */
 export const getGuardrailEndpoint = Operation.endpoint(getGuardrail, () => ({
+  success: Response,
   params: guardrail,
   reference: {
     summary: "Get a guardrail",
@@ -583,7 +635,7 @@ export const getGuardrailEndpoint = Operation.endpoint(getGuardrail, () => ({
  */
 export const updateGuardrail = Operation.make("updateGuardrail", "PATCH", "/guardrails/:id", {
   access: "management key",
-  success: Response,
+  success: DecodedResponse,
   error: managementErrors
 })
 
@@ -593,6 +645,7 @@ export const updateGuardrail = Operation.make("updateGuardrail", "PATCH", "/guar
  * @since 0.1.0
  */
 export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrail, () => ({
+  success: Response,
   params: guardrail,
   payload: UpdateRequest,
   reference: {

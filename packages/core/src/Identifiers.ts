@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 import { isMaxBytes } from "./internal/bounds.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
+import { isUuid } from "./internal/uuid.ts"
 
 /**
  * A file's identifier: 1 to 256 letters, digits, underscores or hyphens.
@@ -28,7 +29,7 @@ export const FileId = Schema.String.check(
  *
  * @since 0.1.0
  */
-export const WorkspaceId = Schema.String.check(Schema.isUUID())
+export const WorkspaceId = Schema.String.check(isUuid)
 
 /**
  * A workspace's `id` (a UUID) or its `slug`: 1 to 64 letters, digits and hyphens.
@@ -46,14 +47,14 @@ export const WorkspaceRef = Schema.String.check(
  *
  * @since 0.1.0
  */
-export const GuardrailId = Schema.String.check(Schema.isUUID())
+export const GuardrailId = Schema.String.check(isUuid)
 
 /**
  * The identifier of a stored provider key: a UUID.
  *
  * @since 0.1.0
  */
-export const ByokKeyId = Schema.String.check(Schema.isUUID())
+export const ByokKeyId = Schema.String.check(isUuid)
 
 /**
  * The hash that identifies an API key: its SHA-256 in 64 hexadecimal digits. The specification only

@@ -18,6 +18,7 @@ import { call, dataOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import { EphemeralRequest } from "./internal/ephemeralRequest.ts"
+import { open, orNull } from "./internal/open.ts"
 import * as Operation from "./Operation.ts"
 import type { Written } from "./internal/written.ts"
 
@@ -51,6 +52,8 @@ export const Key = Schema.Struct({
   disabled: Schema.Boolean,
   /** Whether this is a management key, which manages and cannot spend. */
   is_management_key: Schema.Boolean,
+  /** Whether the key is in the free tier, which uses free models only and spends no credits. */
+  is_free_tier: Schema.Boolean,
   /** Spending limit in credits. Null: only the workspace's credits limit the key. */
   limit: Schema.NullOr(Schema.Finite),
   /** The credits of `limit` that are left in the current period, at least 0. Null: no limit. */
@@ -80,7 +83,10 @@ export const Key = Schema.Struct({
   byok_usage_monthly: Schema.Finite,
   /** The guardrail that the key is assigned to. Null: none. */
   guardrail_id: Schema.NullOr(Schema.String),
-  /** The identifier of the user who created the key. Null: unknown. */
+  /**
+   * The identifier of the user who created the key: the user of the management key that made it.
+   * Null: unknown.
+   */
   creator_user_id: Schema.NullOr(Schema.String),
   /** The identifier of the end user whom the key was created for. Null: none was given. */
   external_user: Schema.NullOr(Schema.String),
@@ -103,8 +109,30 @@ export const Key = Schema.Struct({
   ephemeral_keys: Schema.optionalKey(Schema.Int)
 })
 
-/** @since 0.1.0 */
-export type Key = { [Field in keyof typeof Key.Type]: (typeof Key.Type)[Field] }
+/**
+ * A service that is not this one may leave out what has no value, give times another offset than
+ * `Z`, and know more periods.
+ */
+const DecodedKey = Schema.Struct({
+  ...Key.fields,
+  limit: orNull(Schema.Finite),
+  limit_remaining: orNull(Schema.Finite),
+  limit_reset: orNull(open<LimitReset>()),
+  guardrail_id: orNull(Schema.String),
+  creator_user_id: orNull(Schema.String),
+  external_user: orNull(Schema.String),
+  created_at: Schema.String,
+  updated_at: Schema.String,
+  expires_at: orNull(Schema.String)
+})
+
+/**
+ * A key as the client returns it, from this service or another one. Its `limit_reset` may be a
+ * period that this version does not know.
+ *
+ * @since 0.1.0
+ */
+export type Key = { [Field in keyof typeof DecodedKey.Type]: (typeof DecodedKey.Type)[Field] }
 
 /**
  * The end user whom a key is created for, as the caller's own system names it.
@@ -138,6 +166,12 @@ export const CreateRequest = Schema.Struct({
    */
   is_management_key: Schema.optionalKey(Schema.Boolean),
   /**
+   * If true, the key is in the free tier: it uses models whose price is 0 and the caller's own
+   * provider keys, any other model is a 402, and its requests to such models count toward its free
+   * requests of the day. A management key cannot be one: 400. Default: false.
+   */
+  is_free_tier: Schema.optionalKey(Schema.Boolean),
+  /**
    * Spending limit in credits: 0 to 1,000,000,000, with at most six decimal places. Default: null,
    * no limit.
    */
@@ -149,8 +183,8 @@ export const CreateRequest = Schema.Struct({
   /** When the key expires: a time in the future, in UTC with `Z`. Default: null, never. */
   expires_at: Schema.optionalKey(Schema.NullOr(Timestamp)),
   /**
-   * The identifier of the user who creates the key: 1 to 256 characters, or null. Default: the
-   * creator of the calling key.
+   * The identifier of the user who creates the key: 1 to 256 characters, or null. Default: the user
+   * of the calling management key. If that key has a user, another value is a 400.
    */
   creator_user_id: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256)))),
   external: Schema.optionalKey(ExternalIdentity)
@@ -176,8 +210,19 @@ export const CreateResponse = Schema.Struct({
   key: Secret
 })
 
+/**
+ * The new key as POST `/keys` returns it, with status 201.
+ *
+ * @since 0.1.0
+ */
+export const CreatedKey = CreateResponse.annotate({ httpApiStatus: 201 })
+
+const DecodedCreateResponse = Schema.Struct({ ...CreateResponse.fields, data: DecodedKey })
+
 /** @since 0.1.0 */
-export type CreateResponse = { [Field in keyof typeof CreateResponse.Type]: (typeof CreateResponse.Type)[Field] }
+export type CreateResponse = {
+  [Field in keyof typeof DecodedCreateResponse.Type]: (typeof DecodedCreateResponse.Type)[Field]
+}
 
 /**
  * The fields to change. Omitted fields keep their values.
@@ -189,6 +234,11 @@ export const UpdateRequest = Schema.Struct({
   name: Schema.optionalKey(Name),
   /** True switches the key and its ephemeral keys off, false switches them on again. */
   disabled: Schema.optionalKey(Schema.Boolean),
+  /**
+   * True moves the key and its ephemeral keys to the free tier, false out of it. True for a
+   * management key is a 400. Video jobs that were accepted before keep their price.
+   */
+  is_free_tier: Schema.optionalKey(Schema.Boolean),
   /**
    * The new spending limit in credits: 0 to 1,000,000,000, with at most six decimal places. Null
    * removes the limit.
@@ -215,8 +265,10 @@ export const Response = Schema.Struct({
   data: Key
 })
 
+const DecodedResponse = Schema.Struct({ ...Response.fields, data: DecodedKey })
+
 /** @since 0.1.0 */
-export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
+export type Response = { [Field in keyof typeof DecodedResponse.Type]: (typeof DecodedResponse.Type)[Field] }
 
 /**
  * A page of keys, newest first.
@@ -230,8 +282,12 @@ export const ListResponse = Schema.Struct({
   has_more: Schema.Boolean
 })
 
+const DecodedListResponse = Schema.Struct({ ...ListResponse.fields, data: Schema.Array(DecodedKey) })
+
 /** @since 0.1.0 */
-export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
+export type ListResponse = {
+  [Field in keyof typeof DecodedListResponse.Type]: (typeof DecodedListResponse.Type)[Field]
+}
 
 /**
  * The confirmation that the key was deleted.
@@ -273,9 +329,18 @@ export const EphemeralResponse = Schema.Struct({
   expires_at: Timestamp
 })
 
+/**
+ * The new ephemeral key as POST `/keys/ephemeral` returns it, with status 201.
+ *
+ * @since 0.1.0
+ */
+export const CreatedEphemeralKey = EphemeralResponse.annotate({ httpApiStatus: 201 })
+
+const DecodedEphemeralResponse = Schema.Struct({ ...EphemeralResponse.fields, expires_at: Schema.String })
+
 /** @since 0.1.0 */
 export type EphemeralResponse = {
-  [Field in keyof typeof EphemeralResponse.Type]: (typeof EphemeralResponse.Type)[Field]
+  [Field in keyof typeof DecodedEphemeralResponse.Type]: (typeof DecodedEphemeralResponse.Type)[Field]
 }
 
 const key = {
@@ -294,6 +359,7 @@ const exampleOf = () =>
     workspace_id: "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10",
     disabled: false,
     is_management_key: false,
+    is_free_tier: false,
     limit: 10,
     limit_remaining: 10,
     limit_reset: "monthly",
@@ -326,7 +392,7 @@ const exampleOf = () =>
 export const createKey = Operation.make("createKey", "POST", "/keys", {
   access: "management key",
   idempotency: "by key",
-  success: CreateResponse.annotate({ httpApiStatus: 201 }),
+  success: DecodedCreateResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
@@ -336,6 +402,7 @@ export const createKey = Operation.make("createKey", "POST", "/keys", {
  * @since 0.1.0
  */
 export const createKeyEndpoint = Operation.endpoint(createKey, () => ({
+  success: CreatedKey,
   headers: idempotencyHeaders,
   payload: CreateRequest,
   reference: {
@@ -363,7 +430,7 @@ export const createEphemeralKey = Operation.make("createEphemeralKey", "POST", "
   access: "ordinary key",
   idempotency: "always",
   unknownFields: "refused",
-  success: EphemeralResponse.annotate({ httpApiStatus: 201 }),
+  success: DecodedEphemeralResponse.annotate({ httpApiStatus: 201 }),
   error: [BadRequest, Unauthorized, Forbidden, TooManyRequests, InternalServerError]
 })
 
@@ -373,6 +440,7 @@ export const createEphemeralKey = Operation.make("createEphemeralKey", "POST", "
  * @since 0.1.0
  */
 export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKey, () => ({
+  success: CreatedEphemeralKey,
   // Null: the request may have no body.
   payload: [EphemeralRequest, Schema.Null],
   reference: {
@@ -395,7 +463,7 @@ export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKey,
  */
 export const listKeys = Operation.make("listKeys", "GET", "/keys", {
   access: "management key",
-  success: ListResponse,
+  success: DecodedListResponse,
   error: managementErrors
 })
 
@@ -405,6 +473,7 @@ export const listKeys = Operation.make("listKeys", "GET", "/keys", {
  * @since 0.1.0
  */
 export const listKeysEndpoint = Operation.endpoint(listKeys, () => ({
+  success: ListResponse,
   query: {
     /** List only the keys of this workspace: a UUID. Default: those of all workspaces. */
     workspace_id: Schema.optionalKey(WorkspaceId),
@@ -433,7 +502,7 @@ export const listKeysEndpoint = Operation.endpoint(listKeys, () => ({
  */
 export const getKey = Operation.make("getKey", "GET", "/keys/:hash", {
   access: "management key",
-  success: Response,
+  success: DecodedResponse,
   error: managementErrors
 })
 
@@ -443,6 +512,7 @@ export const getKey = Operation.make("getKey", "GET", "/keys/:hash", {
  * @since 0.1.0
  */
 export const getKeyEndpoint = Operation.endpoint(getKey, () => ({
+  success: Response,
   params: key,
   reference: {
     summary: "Get a key",
@@ -461,7 +531,7 @@ export const getKeyEndpoint = Operation.endpoint(getKey, () => ({
  */
 export const updateKey = Operation.make("updateKey", "PATCH", "/keys/:hash", {
   access: "management key",
-  success: Response,
+  success: DecodedResponse,
   error: managementErrors
 })
 
@@ -471,6 +541,7 @@ export const updateKey = Operation.make("updateKey", "PATCH", "/keys/:hash", {
  * @since 0.1.0
  */
 export const updateKeyEndpoint = Operation.endpoint(updateKey, () => ({
+  success: Response,
   params: key,
   payload: UpdateRequest,
   reference: {

@@ -5,7 +5,7 @@
  */
 import * as Schema from "effect/Schema"
 import { Decimal, FreeForm } from "./Identifiers.ts"
-import { isMaxItems } from "./internal/bounds.ts"
+import { isMaxItems, isMaxJsonBytes } from "./internal/bounds.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import type { Written } from "./internal/written.ts"
 
@@ -36,13 +36,20 @@ export const MaxPrice = Schema.Struct({
 /** @since 0.1.0 */
 export type MaxPrice = { [Field in keyof typeof MaxPrice.Type]: Written<typeof MaxPrice.Type, Field> }
 
+/** An entry is compared with lists of names, and stored with the request of a video. */
+const maxOptionBytes = 16_384
+
 /** At most 64 names. */
 const ProviderNames = Schema.Array(Schema.String.check(Schema.isMinLength(1), isMaxCharacters(64))).check(
   isMaxItems(64)
 )
 
+/** Published clients send null for a preference that is not set. */
+const preference = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
 /**
- * Provider routing preferences. Unknown keys are accepted and ignored.
+ * Provider routing preferences. Null is the same as an absent field. Unknown keys are accepted and
+ * ignored.
  *
  * Specification: rerank "routing preferences", transcription and video
  * "provider passthrough" (here `options`).
@@ -58,39 +65,43 @@ const ProviderNames = Schema.Array(Schema.String.check(Schema.isMinLength(1), is
  */
 export const Preferences = Schema.Struct({
   /** Whether another provider may serve the request if the first one fails. Default: true. */
-  allow_fallbacks: Schema.optionalKey(Schema.Boolean),
+  allow_fallbacks: preference(Schema.Boolean),
   /** Providers to try first, in this order: at most 64. */
-  order: Schema.optionalKey(ProviderNames),
+  order: preference(ProviderNames),
   /** The only providers to try: at most 64. */
-  only: Schema.optionalKey(ProviderNames),
+  only: preference(ProviderNames),
   /** Providers never to try: at most 64. */
-  ignore: Schema.optionalKey(ProviderNames),
+  ignore: preference(ProviderNames),
   /**
    * How to order the providers that `order` does not list. `price` is what this request costs at
    * most; of equal prices, the faster provider comes first. Default: the operator's order.
    */
-  sort: Schema.optionalKey(Schema.Literals(["price", "latency", "throughput"])),
+  sort: preference(Schema.Literals(["price", "latency", "throughput"])),
   /** The highest accepted price. */
   max_price: Schema.optionalKey(MaxPrice),
   /**
    * `deny`: only providers that declare that they do not train on requests, and keep them for a
    * limited time at most. A 404 if the model has none. Default: `allow`.
    */
-  data_collection: Schema.optionalKey(Schema.NullOr(Schema.Literals(["allow", "deny"]))),
+  data_collection: preference(Schema.Literals(["allow", "deny"])),
   /**
    * Whether only providers are used that declare zero data retention: they keep nothing of a
    * request after they answered it. A 404 if the model has none. Default: false.
    */
-  zdr: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
+  zdr: preference(Schema.Boolean),
   /**
    * Whether only providers are used that ignore no parameter of the request: those whose response
    * would have no `warnings`. A 404 if the model has none. Default: false.
    */
-  require_parameters: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
+  require_parameters: preference(Schema.Boolean),
   /**
-   * Options by provider name. Only the entry of the provider that serves the request is sent to it.
+   * Options by provider name, at most 16 KiB of JSON each. Only the entry of the provider that
+   * serves the request is sent to it, as it is. A 400 if a field of it changes the price, the model,
+   * the credential, where results are sent, or the form of the provider's answer.
    */
-  options: Schema.optionalKey(Schema.Record(Schema.String, Schema.Record(Schema.String, FreeForm)))
+  options: Schema.optionalKey(
+    Schema.Record(Schema.String, Schema.Record(Schema.String, FreeForm).check(isMaxJsonBytes(maxOptionBytes)))
+  )
 })
 
 /** @since 0.1.0 */

@@ -91,7 +91,10 @@ export const Request = Schema.Struct({
   language: Schema.optionalKey(Language),
   /** Default: `json`. */
   response_format: Schema.optionalKey(ResponseFormat),
-  /** Sampling temperature from 0 to 1. Default: 0. */
+  /**
+   * Sampling temperature from 0 to 1. A model that has none ignores it, and `warnings` says so.
+   * Default: 0.
+   */
   temperature: Schema.optionalKey(Schema.Finite.check(temperatureBounds)),
   /** At most 2 items. Default: `["segment"]`. */
   timestamp_granularities: Schema.optionalKey(TimestampGranularities),
@@ -118,7 +121,10 @@ export const Form = Schema.Struct({
   language: Schema.optionalKey(Language),
   /** Default: `json`. */
   response_format: Schema.optionalKey(ResponseFormat),
-  /** Sampling temperature from 0 to 1. Default: 0. */
+  /**
+   * Sampling temperature from 0 to 1. A model that has none ignores it, and `warnings` says so.
+   * Default: 0.
+   */
   temperature: Schema.optionalKey(Decimal.check(temperatureBounds)),
   /** At most 2 items, each in a field of its own. Default: `segment`. */
   "timestamp_granularities[]": Schema.optionalKey(Schema.Union([TimestampGranularity, TimestampGranularities])),
@@ -238,7 +244,7 @@ export const Response = Schema.Struct({
     Schema.Struct({
       /** Cost in credits. */
       cost: Schema.optionalKey(Schema.Finite),
-      /** Seconds of audio that were charged. */
+      /** Length of the audio in seconds, whatever is billed. */
       seconds: Schema.optionalKey(Schema.Finite),
       /** Tokens that were read, if the model charges by tokens. */
       input_tokens: Schema.optionalKey(Schema.Int),

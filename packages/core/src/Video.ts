@@ -156,7 +156,7 @@ const isOneOfEach = Schema.makeFilter(
  *
  * const request: Request = {
  *   model: "sandbox/title-card",
- *   prompt: "Dawn over the harbour",
+ *   prompt: "Dawn over the harbor",
  *   duration: 3,
  *   resolution: "720p",
  *   aspect_ratio: "16:9"
@@ -170,7 +170,7 @@ export const Request = Schema.Struct({
   model: ModelId,
   /**
    * What the video shows, at most 64 KiB of UTF-8. Optional only for models that can work from
-   * images alone.
+   * images alone, and for those that upscale.
    */
   prompt: Schema.optionalKey(Schema.String.check(isMaxBytes(65_536))),
   /** Whole seconds, at least 1. Default: the model's own. */
@@ -204,7 +204,8 @@ export const Request = Schema.Struct({
   /** How freely the model upscales. For upscaling models only: a 400 for others. */
   creativity: Schema.optionalKey(Schema.Finite),
   /**
-   * By how much the model upscales. Greater than 0. For upscaling models only: a 400 for others.
+   * By how much the model upscales the video in `input_references`. Greater than 0. For upscaling
+   * models only: a 400 for others.
    */
   upscale_factor: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
   provider: Schema.optionalKey(Routing.Preferences),

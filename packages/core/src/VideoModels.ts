@@ -51,10 +51,17 @@ export const VideoModel = Schema.Struct({
    * same seed need not give the same video.
    */
   seed: Schema.NullOr(Schema.Boolean),
-  /** Always null: the levels that an upscaling model accepts are not known. */
+  /** Always null: upscaling models accept any number in a range, not certain levels. */
   creativity: Schema.Null,
-  /** Null if the model does not upscale, else an empty object: the range is not known. */
-  upscale_factor: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
+  /** The range of `upscale_factor`: `min` and `max`. Null if the model does not upscale. */
+  upscale_factor: Schema.NullOr(
+    Schema.Struct({
+      /** The least factor. Absent or null: not known. */
+      min: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
+      /** The greatest factor. Absent or null: not known. */
+      max: Schema.optionalKey(Schema.NullOr(Schema.Finite))
+    })
+  ),
   /** The parameters in `provider.options` that are known to work. */
   allowed_passthrough_parameters: Schema.Array(Schema.String),
   /**
@@ -64,7 +71,7 @@ export const VideoModel = Schema.Struct({
    */
   pricing_skus: Schema.Record(Schema.String, Price),
   pricing: Pricing,
-  /** Seconds of a video whose request has no `duration`. */
+  /** Seconds of a video whose request has no `duration`. 0: as long as the video to upscale. */
   default_duration: Schema.Finite,
   /** Whether requests cost nothing and count towards the key's daily free requests. */
   is_free: Schema.Boolean,

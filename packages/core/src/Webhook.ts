@@ -22,7 +22,8 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Timestamp } from "./Identifiers.ts"
-import { Job } from "./Video.ts"
+import { open } from "./internal/open.ts"
+import { getVideo, Job } from "./Video.ts"
 
 /**
  * The types of events.
@@ -47,8 +48,20 @@ export const Event = Schema.Struct({
   data: Job
 })
 
-/** @since 0.1.0 */
-export type Event = { [Field in keyof typeof Event.Type]: (typeof Event.Type)[Field] }
+/** A later version may have more events, and another service another offset than `Z`. */
+const DecodedEvent = Schema.Struct({
+  type: open<EventType>(),
+  timestamp: Schema.String,
+  data: getVideo.success
+})
+
+/**
+ * An event as {@link verify} returns it. Its `type` may be one that this version does not know:
+ * answer it with a 2xx, as any event that you do not need.
+ *
+ * @since 0.1.0
+ */
+export type Event = { [Field in keyof typeof DecodedEvent.Type]: (typeof DecodedEvent.Type)[Field] }
 
 /**
  * A verified webhook.
@@ -71,7 +84,7 @@ export interface Webhook {
  *   request, or a clock is wrong.
  * - `signature`: no signature matches. The body was changed, or the secret is another one.
  * - `secret`: a secret is not `whsec_` and base64. Correct the receiver's configuration.
- * - `event`: the signature matches, but the body is not an event that this version knows.
+ * - `event`: the signature matches, but the body is not an event of a video job.
  * - `body`: the body could not be read, or is larger than 1 MiB.
  *
  * Answer `secret` with a 500, and all others with a 400.
@@ -148,7 +161,7 @@ const signaturesOf = (header: string): ReadonlyArray<Uint8Array> =>
     return Result.isSuccess(bytes) ? [bytes.success] : []
   })
 
-const decodeEvent = Schema.decodeUnknownEffect(Schema.fromJsonString(Event))
+const decodeEvent = Schema.decodeUnknownEffect(Schema.fromJsonString(DecodedEvent))
 
 /**
  * Verifies a webhook and returns its event. Signatures are compared in constant time. The current
@@ -205,7 +218,7 @@ export const verify = Effect.fnUntraced(function* ({
   const isValid = tags.some((tag) => signatures.some((signature) => timingSafeEqual(tag, signature)))
   if (!isValid) return yield* fail("signature", "No signature matches the body and a secret.")
   const decoded = yield* Effect.result(decodeEvent(new TextDecoder().decode(content)))
-  if (Result.isFailure(decoded)) return yield* fail("event", "The body is not an event that this version knows.")
+  if (Result.isFailure(decoded)) return yield* fail("event", "The body is not an event of a video job.")
   return { id, sentAt, event: decoded.success }
 })
 

@@ -112,6 +112,8 @@ describe("the contract", () => {
 })
 
 const uuid = "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"
+/** In the shape of a UUID, but of no version. */
+const shaped = "00000000-0000-0000-0000-000000000001"
 const long = (length: number) => "x".repeat(length)
 /** As many characters, of which each takes two UTF-16 units. */
 const emoji = (length: number) => "🎉".repeat(length)
@@ -192,9 +194,11 @@ const bodies: ReadonlyArray<
       { allow_fallbacks: false },
       { sort: "price" },
       { order: ["a"], only: [], ignore: ["b"] },
+      { allow_fallbacks: null, order: null, only: null, ignore: null, sort: null },
       { max_price: { second: 0.002, prompt: "0.05" } },
       { shiny: 1 },
-      { options: { a: { b: [1] } } }
+      { options: { a: { b: [1] } } },
+      { options: { a: { b: long(16_376) }, c: { b: long(16_376) } } }
     ],
     [
       { allow_fallbacks: "no" },
@@ -243,7 +247,20 @@ const bodies: ReadonlyArray<
   ["transcribe", audio, "timestamp_granularities", [["word"], ["segment", "word"], []], [["letter"], "word", null]],
   ["transcribe", audio, "user", longest(256), tooLong(256)],
   ["transcribe", audio, "trace", [{ x: 1 }], [{ trace_name: 1 }]],
-  ["transcribe", audio, "provider", [{ options: { a: {} } }], [{ options: [] }]],
+  [
+    "transcribe",
+    audio,
+    "provider",
+    [{ options: { a: {} } }],
+    [{ options: [] }, { options: { a: { b: long(16_377) } } }]
+  ],
+  [
+    "submitVideo",
+    video,
+    "provider",
+    [{ options: { a: {} } }],
+    [{ options: [] }, { options: { a: { b: long(16_377) } } }]
+  ],
 
   ["submitVideo", video, "model", ["m"], ["", null, undefined]],
   ["submitVideo", video, "prompt", ["p", "", undefined], [1, null]],
@@ -469,11 +486,17 @@ describe("a parameter's bounds [spec C11 C12 J6 J9 O4 T1]", () => {
       "deleteFile",
       "query",
       "workspace_id",
-      [uuid, uuid.toUpperCase()],
+      [uuid, uuid.toUpperCase(), shaped],
       ["", "none", `${uuid}0`, uuid.replaceAll("-", "")]
     ],
     ["deleteFile", "query", "provider", ["provider_a", "provider_b"], ["provider_c", ""]],
-    ["assignKeys", "params", "id", [uuid], ["", "none", `${uuid} `]],
+    [
+      "assignKeys",
+      "params",
+      "id",
+      [uuid, shaped, uuid.toUpperCase()],
+      ["", "none", `${uuid} `, uuid.replaceAll("-", "")]
+    ],
     ["listVideos", "query", "status", ["pending", "expired"], ["done", ""]],
     ["listVideos", "query", "after", ["v_1", long(256)], ["", "a/b", long(257)]],
     ["listVideos", "query", "limit", ["1", "1000"], ["0", "1001", "1.5", ""]],

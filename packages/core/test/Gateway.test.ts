@@ -176,7 +176,11 @@ describe("the request line", () => {
       "GET /api/v1/generations?after=a&status=failed&error_status=529",
       using(Generations.list({ after: "a", status: "failed", error_status: 529 }))
     ],
-    ["GET /api/v1/generations?user=customer-17", using(Generations.list({ user: "customer-17" }))]
+    ["GET /api/v1/generations?user=customer-17", using(Generations.list({ user: "customer-17" }))],
+    [
+      "GET /api/v1/generations?request_id=req_1&operation=video",
+      using(Generations.list({ request_id: "req_1", operation: "video" }))
+    ]
   ]
 
   for (const [line, call] of lines) {
@@ -341,7 +345,7 @@ describe("the headers", () => {
 })
 
 describe("the body", () => {
-  it.effect("is the request as JSON, unchanged", () =>
+  it.effect("is the request as JSON, unchanged [spec A3 J3]", () =>
     Effect.gen(function* () {
       const { headers, text } = yield* sentBy((client) =>
         client.rerank({ ...request, top_n: 2, trace: { trace_id: "t", extra: [1, null] }, user: "ü" })

@@ -23,7 +23,7 @@ describe("layerConfig", () => {
     })
   )
 
-  it.effect("requires only the key", () =>
+  it.effect("requires only the key [spec J1]", () =>
     Effect.gen(function* () {
       expect(yield* from({ MODEL_GATEWAY_API_KEY: "k" })).toMatchObject({
         baseUrl: "http://127.0.0.1:8787/api/v1",

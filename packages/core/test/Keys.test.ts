@@ -15,6 +15,7 @@ const key = {
   workspace_id: "w",
   disabled: false,
   is_management_key: false,
+  is_free_tier: true,
   limit: null,
   limit_remaining: null,
   limit_reset: null,
@@ -29,7 +30,7 @@ const key = {
   byok_usage_monthly: 0,
   external_user: null,
   guardrail_id: null,
-  creator_user_id: null,
+  creator_user_id: "user_7",
   created_at: "2026-11-22T00:00:00Z",
   updated_at: "2026-11-22T00:00:00Z",
   expires_at: null
@@ -58,11 +59,24 @@ describe("a new key", () => {
     }).pipe(stub.run())
   )
 
+  it.effect("is of the free tier and of the user that the call says", () =>
+    Effect.gen(function* () {
+      const gateway = yield* Gateway.Gateway
+      const request: Keys.CreateRequest = { name: "n", is_free_tier: true, creator_user_id: "user_7" }
+      const { data } = yield* gateway.createKey(request)
+      expect([data.is_free_tier, data.creator_user_id]).toEqual([true, "user_7"])
+      const changed = yield* gateway.updateKey("h", { is_free_tier: false })
+      expect(changed.is_free_tier).toBe(true)
+      const bodies = stub.sent.slice(-2).map(({ text = "" }): unknown => JSON.parse(text))
+      expect(bodies).toEqual([request, { is_free_tier: false }])
+    }).pipe(stub.run())
+  )
+
   it.effect("is plain text on the wire", () =>
     Effect.gen(function* () {
       const gateway = yield* Gateway.Gateway
       const created = yield* gateway.createKey({ name: "n" })
-      expect(Schema.encodeSync(Keys.CreateResponse)(created)).toEqual(responses.createKey)
+      expect(Schema.encodeSync(Keys.createKey.success)(created)).toEqual(responses.createKey)
       const passedOn = yield* HttpServerResponse.schemaJson(Keys.EphemeralResponse)(yield* gateway.createEphemeralKey())
       const text = yield* Effect.promise(() => HttpServerResponse.toWeb(passedOn).text())
       expect(JSON.parse(text)).toEqual(responses.createEphemeralKey)

@@ -404,7 +404,7 @@ describe("the policy", () => {
     }).pipe(stub.run(), Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.none))
   })
 
-  it.effect("can be set for a layer and for one call", () => {
+  it.effect("can be set for a layer and for one call [spec V3]", () => {
     const stub = Stub.make(() => "cut")
     return Effect.gen(function* () {
       const { currentKey } = yield* gateway
@@ -440,7 +440,7 @@ describe("the policy", () => {
     })
   })
 
-  it.effect("has a schedule for each reason, and each starts from its beginning", () => {
+  it.effect("has a schedule for each reason, and each starts from its beginning [spec V3]", () => {
     const answers = ["cut", 503, "cut", 429, 503] as const
     const stub = Stub.make((_, number) => {
       const answer = answers[number - 1]

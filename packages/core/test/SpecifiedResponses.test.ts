@@ -8,6 +8,7 @@ import {
   Files,
   Gateway,
   Guardrails,
+  Keys,
   type Operation,
   Rerank,
   RetryPolicy,
@@ -76,7 +77,7 @@ const records: { readonly [name: string]: Specified } = {
     listed: { data: keyRecord },
     full: { data: { ...keyRecord, workspace_id: "w", organization_id: "o", allowed_data_regions: ["eu"] } }
   },
-  "a ranking [spec E2 E4 E5 E6]": {
+  "a ranking [spec E2 E4 E5 E6 E7 E8 E9]": {
     operation: Rerank.rerank,
     listed: { id: "r", model: "m", results: [{ index: 0, relevance_score: 1, document: { text: "d" } }] },
     full: {
@@ -88,7 +89,7 @@ const records: { readonly [name: string]: Specified } = {
       warnings: ["ignored"]
     }
   },
-  "a transcript [spec F1 F2]": {
+  "a transcript [spec F1 F2 F3 F4 F5 F6 F7]": {
     operation: Transcription.transcribe,
     listed: { text: "a" },
     full: {
@@ -102,7 +103,7 @@ const records: { readonly [name: string]: Specified } = {
       warnings: ["ignored"]
     }
   },
-  "a job [spec G1 G2]": {
+  "a job [spec G1 G2 G10 G11]": {
     operation: Video.submitVideo,
     listed: job,
     full: {
@@ -194,6 +195,85 @@ describe("the client decodes", () => {
     expect(Video.isFinal("queued")).toBe(false)
     expectTypeOf<"queued">().toExtend<Video.Job["status"]>()
     expectTypeOf<"yearly">().toExtend<CurrentKey.KeyRecord["limit_reset"]>()
+  })
+
+  const created_at = "2026-11-20T23:30:00+01:00"
+  const listed = {
+    hash: "h",
+    name: "n",
+    label: "l",
+    workspace_id: "w",
+    disabled: false,
+    is_free_tier: false,
+    is_management_key: false,
+    include_byok_in_limit: false,
+    usage: 0,
+    usage_daily: 0,
+    usage_weekly: 0,
+    usage_monthly: 0,
+    byok_usage: 0,
+    byok_usage_daily: 0,
+    byok_usage_weekly: 0,
+    byok_usage_monthly: 0,
+    limit_reset: "yearly",
+    created_at,
+    updated_at: created_at
+  }
+  const valueless = {
+    limit: null,
+    limit_remaining: null,
+    guardrail_id: null,
+    creator_user_id: null,
+    external_user: null,
+    expires_at: null
+  }
+
+  it("lists of keys with unknown periods, other offsets, and without what has no value", () => {
+    const decoded = { ...listed, ...valueless }
+    const page = { data: [listed], has_more: false }
+    expect(Schema.decodeUnknownSync(Keys.listKeys.success)(page)).toEqual({ ...page, data: [decoded] })
+    for (const operation of [Keys.getKey, Keys.updateKey]) {
+      expect(Schema.decodeUnknownSync(operation.success)({ data: listed })).toEqual({ data: decoded })
+    }
+    const { data } = Schema.decodeUnknownSync(Keys.createKey.success)({ data: listed, key: "k" })
+    expect(data).toEqual(decoded)
+    const short = { key: "k", expires_at: created_at }
+    expect(Schema.decodeUnknownSync(Keys.createEphemeralKey.success)(short).expires_at).toBe(created_at)
+    expectTypeOf<"yearly">().toExtend<Keys.Key["limit_reset"]>()
+  })
+
+  it("lists of guardrails and of their keys likewise", () => {
+    const sent = {
+      ...Guardrails.unsupported,
+      id: "g",
+      name: "n",
+      reset_interval: "yearly",
+      created_at,
+      updated_at: created_at
+    }
+    const decoded = {
+      ...sent,
+      description: null,
+      workspace_id: null,
+      limit_usd: null,
+      allowed_models: null,
+      ignored_models: null,
+      allowed_providers: null,
+      ignored_providers: null
+    }
+    const page = { data: [sent], total_count: 1 }
+    expect(Schema.decodeUnknownSync(Guardrails.listGuardrails.success)(page)).toEqual({ ...page, data: [decoded] })
+    for (const operation of [Guardrails.createGuardrail, Guardrails.getGuardrail, Guardrails.updateGuardrail]) {
+      expect(Schema.decodeUnknownSync(operation.success)({ data: sent })).toEqual({ data: decoded })
+    }
+    const assignment = { id: "a", key_hash: "h", key_name: "n", key_label: "l", guardrail_id: "g", created_at }
+    const assignments = { data: [assignment], total_count: 1 }
+    for (const operation of [Guardrails.listAssignments, Guardrails.listAllAssignments]) {
+      expect(Schema.decodeUnknownSync(operation.success)(assignments)).toEqual({
+        data: [{ ...assignment, assigned_by: null }],
+        total_count: 1
+      })
+    }
   })
 
   it("a key record without what a caller ignores, and without what has no value [spec D21]", () => {

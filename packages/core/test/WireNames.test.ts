@@ -18,7 +18,7 @@ const fileA = {
 }
 
 describe("a client with the words of OpenRouter's clients", () => {
-  it.effect("sends them, and returns the neutral ones", () => {
+  it.effect("sends them, and returns the neutral ones [spec A15 A16]", () => {
     const stub = Stub.make(({ method }) =>
       Stub.json(
         method === "DELETE"
@@ -73,7 +73,7 @@ describe("a client with the words of OpenRouter's clients", () => {
     }).pipe(stub.run({ wireNames }))
   })
 
-  it.effect("finds the request's id in an error of any operation", () => {
+  it.effect("finds the request's id in an error of any operation [spec A17]", () => {
     const error = { error: { code: 404, message: "no" }, openrouter_metadata: { request_id: "r" }, user_id: null }
     const stub = Stub.make(() => Stub.json(error, 404))
     return Effect.gen(function* () {

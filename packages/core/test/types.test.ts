@@ -115,7 +115,7 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 type IsVague<A> = [unknown] extends [A] ? true : [A] extends [never] ? true : false
 
 describe("the errors of an operation", () => {
-  it("of each of the six are exactly its statuses and the client errors", () => {
+  it("of each of the six are exactly its statuses and the client errors [spec V2]", () => {
     expectTypeOf<ErrorsOf<Client["deleteFile"]>>().toEqualTypeOf<Expected["deleteFile"]>()
     expectTypeOf<ErrorsOf<Client["currentKey"]>>().toEqualTypeOf<Expected["currentKey"]>()
     expectTypeOf<ErrorsOf<Client["rerank"]>>().toEqualTypeOf<Expected["rerank"]>()

@@ -41,7 +41,7 @@ const temporaryFolder = Effect.acquireRelease(
 )
 
 describe("NodeGateway", () => {
-  it.live("sends the contract's request and decodes the response", () => {
+  it.live("sends the contract's request and decodes the response [spec A2 A3 J3 V4]", () => {
     const seen: Array<{
       readonly headers: IncomingMessage["headers"]
       readonly method: string | undefined

@@ -87,7 +87,7 @@ export interface Adapter<out R = HttpClient.HttpClient> {
 
 /**
  * What an upstream of the adapter declares of the data in requests, if its settings declare
- * nothing: what the catalogue has of the public service. Undefined for any other URL, where others
+ * nothing: what the catalog has of the public service. Undefined for any other URL, where others
  * may serve.
  *
  * @since 0.1.0

@@ -124,6 +124,18 @@ export const models: ReadonlyArray<BuiltIn> = [
     source: { page: "https://jina.ai/reranker", readFrom: "the price tables of public programs", readOn: "2026-11-22" }
   },
   {
+    adapter: "jina",
+    kind: "rerank",
+    publicId: "jina/jina-reranker-m0",
+    upstreamId: "jina-reranker-m0",
+    name: "Jina Reranker m0",
+    pricing: { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 },
+    // The most that it reads of a document with its query:
+    // https://jina.ai/news/jina-reranker-m0-multilingual-multimodal-document-reranker.
+    parameters: { imageTokens: 10_240 },
+    source: { page: "https://jina.ai/reranker", readFrom: "the price tables of public programs", readOn: "2026-11-23" }
+  },
+  {
     adapter: "voyage",
     kind: "rerank",
     publicId: "voyage/rerank-2.5",
@@ -450,6 +462,39 @@ export const models: ReadonlyArray<BuiltIn> = [
     },
     source: {
       page: "https://fal.ai/models/bytedance/seedance-2.0/reference-to-video/llms.txt",
+      readOn: "2026-11-23"
+    }
+  },
+  {
+    adapter: "fal",
+    kind: "video",
+    publicId: "fal/topaz/upscale/video/creative",
+    upstreamId: "topaz/upscale/video/creative",
+    name: "Topaz Astra 2, creative upscaling, on fal",
+    // 10 seconds at 30 frames a second: 3.00 USD up to 1080p, 5.00 USD at 4K, and twice as much at
+    // 60. The model chooses the resolution, typically 4K, and fal does not report it.
+    pricing: { unit: "second", microCredits: 500_000 },
+    parameters: {
+      upscale: {
+        fields: {
+          video: "video_url",
+          upscale_factor: "upscale_factor",
+          creativity: "creativity",
+          prompt: "prompt"
+        },
+        factors: { min: 1, max: 4, default: 2 },
+        max_seconds: 300,
+        // https://developer.topazlabs.com/video-models/astra/astra-2, read on 2026-11-23.
+        max_frames: 9000,
+        max_frames_with_prompt: 450,
+        fixed: { target_fps: 30 }
+      },
+      options: ["realism", "sharp", "H264_output"]
+    },
+    source: {
+      page: "https://fal.ai/models/topaz/upscale/video/creative/llms.txt",
+      readFrom:
+        "https://github.com/bthurlow/artificer-mcp/blob/main/src/catalog/fal-specs/topaz-video-upscale-creative/llms.md",
       readOn: "2026-11-23"
     }
   },

@@ -18,7 +18,8 @@ import type { RerankModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, RerankOffer } from "./Offer.ts"
 import { cost, maxCount, type PerSearchUnit, searchUnits } from "./Pricing.ts"
-import { invalidRequest, InvalidRequest, OutOfCredit, type Reason, Timeout } from "./ProviderError.ts"
+import * as Passthrough from "./Passthrough.ts"
+import { invalidFields, InvalidRequest, OutOfCredit, type Reason, Timeout } from "./ProviderError.ts"
 import * as Ranking from "./Ranking.ts"
 import type { RerankRequest } from "./Rerank.ts"
 import type * as UpstreamHttp from "./UpstreamHttp.ts"
@@ -28,26 +29,37 @@ import type * as UpstreamHttp from "./UpstreamHttp.ts"
 const defaultMaxTokens = 4096
 
 /** `max_tokens_per_doc` of `provider.options.cohere`: Cohere cuts longer documents off. */
-const maxTokensOf = ({ options }: RerankRequest): unknown => options?.["max_tokens_per_doc"] ?? defaultMaxTokens
+const maxTokensOf = ({ options }: Pick<RerankRequest, "options">): unknown =>
+  options?.["max_tokens_per_doc"] ?? defaultMaxTokens
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1
 
+/** `max_tokens_per_doc` is part of the quote. */
+const passthroughOf = (provider: string) =>
+  Passthrough.make(
+    provider,
+    {
+      documented: ["max_tokens_per_doc", "priority"],
+      refused: { request: ["query", "documents", "top_n"], response: ["return_documents"] }
+    },
+    (options, path) =>
+      isCount(maxTokensOf({ options }))
+        ? []
+        : [{ path: `${path}.max_tokens_per_doc`, message: "must be a whole number of 1 or more" }]
+  )
+
 /** The documents, if Cohere can rank them. */
-const textsOf = (provider: string, model: RerankModel, request: RerankRequest) =>
+const textsOf = (model: RerankModel, request: RerankRequest) =>
   Effect.gen(function* () {
     const texts = yield* Ranking.textsOf(request, model.publicId)
     const blank = texts.findIndex((text) => text.trim() === "")
-    if (blank >= 0) return yield* invalidRequest(`documents.${blank}: must not be empty or only whitespace`)
-    if (!isCount(maxTokensOf(request))) {
-      return yield* invalidRequest(
-        `provider.options.${provider}.max_tokens_per_doc must be a whole number of 1 or more`
-      )
+    if (blank >= 0) {
+      return yield* invalidFields([{ path: `documents.${blank}`, message: "must not be empty or only whitespace" }])
     }
     return texts
   })
 
 const toBody = (model: RerankModel, { options, query }: RerankRequest, { documents, top_n }: Ranking.Part) =>
-  // The options come first, so that they cannot replace what the request says.
   Object.assign({}, options, { model: model.upstreamId, query, documents, top_n })
 
 // Response mapping
@@ -70,16 +82,20 @@ const Response = Schema.Struct({
     Schema.Struct({
       billed_units: nullable(
         // The maximum keeps a wrong bill within what can be counted in micro-credits.
-        Schema.Struct({ search_units: nullable(Count.check(Schema.isLessThanOrEqualTo(1_000_000))) })
+        Schema.Struct({
+          search_units: nullable(Count.check(Schema.isLessThanOrEqualTo(1_000_000))),
+          input_tokens: nullable(Tokens)
+        })
       ),
       tokens: nullable(Schema.Struct({ input_tokens: nullable(Tokens), output_tokens: nullable(Tokens) }))
     })
   )
 })
 
-/** Cohere states tokens for some models only. */
+/** Cohere states tokens for some models only: those that it read, else those that it bills. */
 const tokensOf = ({ meta }: typeof Response.Type): number | undefined => {
-  const { input_tokens, output_tokens } = meta?.tokens ?? {}
+  const billed = { input_tokens: meta?.billed_units?.input_tokens, output_tokens: undefined }
+  const { input_tokens, output_tokens } = meta?.tokens ?? billed
   return typeof input_tokens === "number" || typeof output_tokens === "number"
     ? Math.ceil((input_tokens ?? 0) + (output_tokens ?? 0))
     : undefined
@@ -132,6 +148,15 @@ const mostSearchUnits = (request: RerankRequest, documents: ReadonlyArray<string
   return searchUnits(chunks)
 }
 
+/**
+ * The search units of a call by Cohere's rule, or undefined if they depend on how Cohere splits the
+ * documents: then only its bill tells.
+ */
+const certainSearchUnits = (request: RerankRequest, documents: ReadonlyArray<string>): number | undefined => {
+  const least = searchUnits(documents.length)
+  return mostSearchUnits(request, documents) === least ? least : undefined
+}
+
 /** A rerank model with a price per search unit. */
 type PricedModel = RerankModel & { readonly pricing: PerSearchUnit }
 
@@ -139,12 +164,14 @@ const rerank = (
   http: UpstreamHttp.UpstreamHttp,
   { credential, name }: Upstream,
   model: PricedModel,
-  limits: Ranking.Limits
+  limits: Ranking.Limits,
+  passthrough = passthroughOf(name)
 ): RerankOffer => ({
   ...Offer.ofModel(model),
   kind: "rerank",
   provider: name,
   credential,
+  passthrough,
   pricing: model.pricing,
   capabilities: { image_documents: false },
   quote: (request) => {
@@ -154,7 +181,8 @@ const rerank = (
     return cost(model.pricing.microCredits, units)
   },
   run: Effect.fnUntraced(function* (request: RerankRequest, credential: Credential) {
-    const texts = yield* textsOf(name, model, request)
+    yield* Passthrough.check(passthrough, request)
+    const texts = yield* textsOf(model, request)
     const { results, search_units, total_tokens } = yield* Ranking.rank(
       { documents: texts.length, top_n: request.top_n, publicId: model.publicId },
       Ranking.split(texts, limits, request.top_n),
@@ -176,18 +204,20 @@ const rerank = (
           .pipe(
             Effect.map((response) => ({
               results: response.results,
-              // Without a bill, the documents count as they are.
-              search_units: response.meta?.billed_units?.search_units ?? searchUnits(part.documents.length),
+              search_units: response.meta?.billed_units?.search_units ?? certainSearchUnits(request, part.documents),
               total_tokens: tokensOf(response)
             }))
           )
     )
-    const units = search_units ?? searchUnits(texts.length)
     return {
       answer: { results },
       charge: {
-        cost: cost(model.pricing.microCredits, units),
-        usage: { search_units: units, ...(total_tokens === undefined ? {} : { total_tokens }) }
+        // Without a bill, the documents are charged as they are. What Cohere counted is not known.
+        cost: cost(model.pricing.microCredits, search_units ?? searchUnits(texts.length)),
+        usage: {
+          ...(search_units === undefined ? {} : { search_units }),
+          ...(total_tokens === undefined ? {} : { total_tokens })
+        }
       }
     }
   })

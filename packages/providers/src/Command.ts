@@ -204,6 +204,7 @@ const transcription = Effect.fnUntraced(function* (
     return yield* new InvalidModel({ model, message: "needs parameters.convert, because its command reads {wav}" })
   }
   const quote = ({ audio }: TranscriptionRequest) => cost(pricing.microCredits, audio.durationSeconds)
+  const uses = (placeholder: string) => [...command, ...(convert ?? [])].some((word) => word.includes(placeholder))
 
   const transcribe = Effect.fnUntraced(function* (request: TranscriptionRequest) {
     const places = yield* place(fileSystem, request)
@@ -227,9 +228,12 @@ const transcription = Effect.fnUntraced(function* (
       audio_formats: audioFormats,
       verbose: output === "json",
       word_timestamps: output === "json" && wordTimestamps,
+      language: uses("{language}"),
+      temperature: uses("{temperature}"),
       max_bytes: maxBytes,
       max_seconds: maxSeconds
     },
+    ignored: Offer.ignoredOptions({ provider: name, publicId: model.publicId }),
     quote,
     run: Effect.fn("Command.transcribe")(function* (request: TranscriptionRequest) {
       const answer = yield* Effect.timeoutOrElse(transcribe(request), {

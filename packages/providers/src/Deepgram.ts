@@ -18,8 +18,8 @@ import * as TranscriptBounds from "./internal/transcriptBounds.ts"
 import type { TranscriptionModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, TranscriptionOffer } from "./Offer.ts"
+import * as Passthrough from "./Passthrough.ts"
 import { cost, type PerSecond } from "./Pricing.ts"
-import { invalidRequest, type ProviderError } from "./ProviderError.ts"
 import type {
   TranscriptionRequest,
   TranscriptionResponse,
@@ -73,58 +73,81 @@ const billedApart = new Set([
 
 // Request mapping
 
-/** What the request decides, or what would make the response unreadable. */
-const reserved = new Set(["model", "callback", "callback_method", "url", "encoding", "sample_rate", "channels"])
+const declaration: Passthrough.Declaration = {
+  documented: [
+    "detect_language",
+    "diarize",
+    "dictation",
+    "extra",
+    "filler_words",
+    "keywords",
+    "language",
+    "measurements",
+    "mip_opt_out",
+    "numerals",
+    "paragraphs",
+    "profanity_filter",
+    "punctuate",
+    "replace",
+    "search",
+    "smart_format",
+    "tag",
+    "utt_split",
+    "utterances"
+  ],
+  refused: {
+    request: ["url"],
+    // Raw audio of a wrong rate would last longer. Channels are billed each.
+    price: ["channels", "encoding", "multichannel", "sample_rate"]
+  }
+}
 
 type Options = ReadonlyArray<readonly [name: string, value: Schema.Json]>
 
-const optionsOf = ({ language, options = {} }: TranscriptionRequest): Options =>
-  Object.entries(options).filter(
-    ([name]) => !reserved.has(name) && (language === undefined || (name !== "language" && name !== "detect_language"))
+/** The parameters of the query. A list repeats its parameter, and null leaves it out. */
+const parametersOf = (options: Schema.JsonObject = {}): Options =>
+  Object.entries(options).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).flatMap((item: Schema.Json) =>
+      item === null ? [] : [[name, item] as const]
+    )
   )
 
-const isOff = (value: Schema.Json): boolean => value === false || value === "false" || value === null
+const textOf = (value: Schema.Json): string => (typeof value === "string" ? value : JSON.stringify(value))
 
-/** The options of a request that are billed apart. */
-const addOnsOf = (request: TranscriptionRequest): ReadonlyArray<string> =>
-  optionsOf(request).flatMap(([name, value]) => {
-    const names = [name, `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`]
-    return isOff(value) ? [] : names.filter((name) => billedApart.has(name))
+const isOff = (value: Schema.Json): boolean => value === false || value === "false"
+
+/** The options of a request that are billed apart, each once. */
+const addOnsOf = (options: Schema.JsonObject | undefined): ReadonlyArray<string> => {
+  const names = parametersOf(options).flatMap(([name, value]) => {
+    const known = name.toLowerCase().replace(/\[\]$/, "")
+    return isOff(value) ? [] : [known, `${known}=${textOf(value).toLowerCase()}`]
   })
-
-const check = (
-  provider: string,
-  addOns: Readonly<Record<string, number>>,
-  request: TranscriptionRequest
-): Effect.Effect<void, ProviderError> => {
-  const unpriced = addOnsOf(request).find((name) => addOns[name] === undefined)
-  if (unpriced !== undefined) {
-    return Effect.fail(invalidRequest(`provider.options.${provider}.${unpriced} is billed apart and has no price here`))
-  }
-  // It is billed for each channel, and has a transcript for each.
-  const multichannel = request.options?.["multichannel"]
-  return multichannel === undefined || isOff(multichannel)
-    ? Effect.void
-    : Effect.fail(invalidRequest(`provider.options.${provider}.multichannel is not supported`))
+  return [...new Set(names)].filter((name) => billedApart.has(name))
 }
 
+const passthroughOf = (provider: string, addOns: Readonly<Record<string, number>>) =>
+  Passthrough.make(provider, declaration, (options, path) =>
+    addOnsOf(options)
+      .filter((name) => addOns[name] === undefined)
+      .map((addOn) => {
+        const [name = "", value = "it"] = addOn.split("=")
+        return { path: `${path}.${name}`, message: `${value} is billed apart and has no price here` }
+      })
+  )
+
 const toParameters = (model: TranscriptionModel, request: TranscriptionRequest): URLSearchParams => {
-  const options = optionsOf(request)
+  const options = parametersOf(request.options)
+  const has = (...names: ReadonlyArray<string>) => options.some(([name]) => names.includes(name))
   const query = new URLSearchParams({ model: model.upstreamId })
   // Punctuation and paragraphs, which other providers have anyway.
-  if (!options.some(([name]) => name === "smart_format")) query.set("smart_format", "true")
-  if (request.timestamp_granularities.length > 0) query.set("utterances", "true")
-  if (request.language !== undefined) query.set("language", request.language)
-  // Without either, Deepgram would take the audio for English.
-  else if (!options.some(([name]) => name === "language" || name === "detect_language")) {
-    query.set("detect_language", "true")
+  if (!has("smart_format")) query.set("smart_format", "true")
+  if (request.timestamp_granularities.length > 0 && !has("utterances")) query.set("utterances", "true")
+  if (!has("language", "detect_language")) {
+    // Without either, Deepgram would take the audio for English.
+    if (request.language === undefined) query.set("detect_language", "true")
+    else query.set("language", request.language)
   }
-  for (const [name, value] of options) {
-    if (query.has(name) || value === null) continue
-    for (const item of Array.isArray(value) ? value : [value]) {
-      query.append(name, typeof item === "string" ? item : JSON.stringify(item))
-    }
-  }
+  for (const [name, value] of options) query.append(name, textOf(value))
   return query
 }
 
@@ -241,8 +264,9 @@ const transcription = Effect.fnUntraced(function* (
     maxBytes = 2_000_000_000,
     maxSeconds
   } = yield* decodeParameters(Parameters, model)
-  const priceOf = (request: TranscriptionRequest): number =>
-    addOnsOf(request).reduce((sum, name) => sum + (addOns[name] ?? 0), pricing.microCredits)
+  const priceOf = ({ options }: TranscriptionRequest): number =>
+    addOnsOf(options).reduce((sum, name) => sum + (addOns[name] ?? 0), pricing.microCredits)
+  const passthrough = passthroughOf(name, addOns)
   const offer: TranscriptionOffer = {
     ...Offer.ofModel(model),
     kind: "transcription",
@@ -253,13 +277,15 @@ const transcription = Effect.fnUntraced(function* (
       audio_formats: audioFormats,
       verbose: true,
       word_timestamps: true,
+      temperature: false,
       max_bytes: maxBytes,
       max_seconds: maxSeconds
     },
+    passthrough,
     // Deepgram's own measure may differ a little.
     quote: (request) => cost(priceOf(request), Math.ceil(request.audio.durationSeconds)),
     run: Effect.fn("Deepgram.transcribe")(function* (request: TranscriptionRequest, credential: Credential) {
-      yield* check(name, addOns, request)
+      yield* Passthrough.check(passthrough, request)
       const { format, source } = request.audio
       // The audio is on the service's own disk. If it cannot be read, no provider failure describes
       // that.

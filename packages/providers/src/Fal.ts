@@ -13,10 +13,23 @@ import type { Adapter, Upstream } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
+import * as VideoUpscale from "./internal/videoUpscale.ts"
 import type { VideoModel } from "./Model.ts"
 import type { VideoOffer } from "./Offer.ts"
+import type * as Passthrough from "./Passthrough.ts"
 import { OutOfCredit, type ProviderError, type Reason } from "./ProviderError.ts"
 import type * as UpstreamHttp from "./UpstreamHttp.ts"
+import type { VideoRequest } from "./Video.ts"
+
+// Request mapping
+
+/** With it, the result is the file itself instead of a link. */
+const refused: Passthrough.Declaration["refused"] = { response: ["sync_mode"] }
+
+type Parameters = VideoInput.Parameters | VideoUpscale.Parameters
+
+const inputOf = (parameters: Parameters, request: VideoRequest): Schema.JsonObject =>
+  "upscale" in parameters ? VideoUpscale.inputOf(parameters, request) : VideoInput.inputOf(parameters, request)
 
 // Response mapping
 
@@ -27,7 +40,9 @@ import type * as UpstreamHttp from "./UpstreamHttp.ts"
 const Handle = Schema.Struct({
   status_url: Schema.String,
   response_url: Schema.String,
-  cancel_url: Schema.String
+  cancel_url: Schema.String,
+  /** The length of the video that is upscaled. */
+  seconds: Schema.optionalKey(Schema.Finite)
 })
 
 type Handle = typeof Handle.Type
@@ -67,6 +82,10 @@ const failureOf = ({ reason, status }: ProviderError): string | undefined => {
 
 // Offers
 
+/** A settings file gets the errors of the schema that it means. */
+const parametersOf = ({ parameters = {} }: VideoModel): Schema.Codec<Parameters, unknown> =>
+  "upscale" in parameters ? VideoUpscale.Parameters : VideoInput.Parameters
+
 /** Whether a URL is at the upstream, so that it may get the credential. */
 const isAt = (baseUrl: string) => {
   const { origin } = new URL(baseUrl)
@@ -77,19 +96,25 @@ const video = (
   http: UpstreamHttp.UpstreamHttp,
   upstream: Upstream,
   model: VideoModel,
-  parameters: VideoInput.Parameters
+  parameters: Parameters
 ): VideoOffer => {
   const isOwn = isAt(upstream.baseUrl)
   const result = ({ response_url }: Handle, send: VideoJobs.Send) => send(HttpClientRequest.get(response_url), Output)
   return VideoJobs.offer(http, upstream, model, {
     module: "Fal",
-    parameters,
+    input:
+      "upscale" in parameters
+        ? VideoUpscale.of(upstream.name, model, parameters, refused)
+        : VideoInput.of(upstream.name, model, parameters, refused),
     isHandle: (handle): handle is Handle =>
       isHandle(handle) && [handle.status_url, handle.response_url, handle.cancel_url].every(isOwn),
     notAHandle: "a URL of the job is not at the host of the base URL",
     submit: (request, send) => {
-      const body = HttpClientRequest.bodyJsonUnsafe(VideoInput.inputOf(parameters, request))
-      return send(body(HttpClientRequest.post(model.upstreamId)), Handle)
+      const body = HttpClientRequest.bodyJsonUnsafe(inputOf(parameters, request))
+      const submitted = send(body(HttpClientRequest.post(model.upstreamId)), Handle)
+      return "upscale" in parameters
+        ? Effect.map(submitted, (handle) => ({ ...handle, seconds: VideoUpscale.secondsOf(parameters, request) }))
+        : submitted
     },
     poll: Effect.fnUntraced(function* (
       job: Handle,
@@ -129,7 +154,7 @@ export const adapter: Adapter = {
     authentication: { header: "authorization", scheme: "Key" },
     reasonOf,
     upstreamId: { pattern: /^[\w.-]+(?:\/[\w.-]+)+$/, example: "fal-ai/veo3.1" },
-    parameters: VideoInput.Parameters,
+    parameters: parametersOf,
     offer: video
   })
 }

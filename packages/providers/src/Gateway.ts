@@ -10,6 +10,7 @@
  *
  * @since 0.1.0
  */
+import type { Issue } from "@model-gateway/core/GatewayError"
 import * as Routing from "@model-gateway/core/Routing"
 import { AudioFormat, Segment, Word } from "@model-gateway/core/Transcription"
 import { AspectRatio, type Job, Resolution } from "@model-gateway/core/Video"
@@ -25,8 +26,9 @@ import * as MicroCredits from "./MicroCredits.ts"
 import type { Model, RerankModel, TranscriptionModel, VideoModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, RerankOffer, TranscriptionOffer, VideoOffer } from "./Offer.ts"
+import type { Passthrough } from "./Passthrough.ts"
 import { cost, flawOf, type PerSearchUnit, type PerSecond, type PerToken, videoCost } from "./Pricing.ts"
-import { BadResponse, invalidFields, invalidRequest, ProviderError } from "./ProviderError.ts"
+import { BadResponse, invalidFields, ProviderError } from "./ProviderError.ts"
 import * as Ranking from "./Ranking.ts"
 import type { RerankRequest } from "./Rerank.ts"
 import * as SafeMessage from "./SafeMessage.ts"
@@ -83,6 +85,8 @@ export const VideoParameters = Schema.Struct({
   prompt_optional: optional(Schema.Boolean, false),
   /** Default: true. */
   frame_images: optional(Schema.Boolean, true),
+  /** Whether it takes a last frame too. Default: true. */
+  last_frame: optional(Schema.Boolean, true),
   /** Whether it generates audio if the request does not say. Default: false. */
   generate_audio: optional(Schema.Boolean, false),
   /** Default: false. */
@@ -97,19 +101,24 @@ export const VideoParameters = Schema.Struct({
 
 const isPreferences = Schema.is(Routing.Preferences)
 
+const notPreferences = (provider: string): Issue => ({
+  path: `provider.options.${provider}`,
+  message: `must be provider preferences, such as { "order": ["cohere"] }`
+})
+
 /**
  * The entry of `provider.options` for this upstream is its own `provider`: which of its providers
- * to use, and their options.
+ * to use, and their options. The upstream refuses what it does not pass on of these.
  */
+const passthroughOf = (provider: string): Passthrough => ({
+  documented: Object.keys(Routing.Preferences.fields),
+  issues: (options) => (isPreferences(options) ? [] : [notPreferences(provider)])
+})
+
 const preferencesOf = Effect.fnUntraced(function* (provider: string, { options }: Pick<RerankRequest, "options">) {
   if (options === undefined) return {}
   if (isPreferences(options)) return { provider: options }
-  return yield* invalidFields([
-    {
-      path: `provider.options.${provider}`,
-      message: `must be provider preferences, such as { "order": ["cohere"] }`
-    }
-  ])
+  return yield* invalidFields([notPreferences(provider)])
 })
 
 const audioOf = ({ format, source: { location } }: TranscriptionRequest["audio"]) =>
@@ -119,10 +128,16 @@ const audioOf = ({ format, source: { location } }: TranscriptionRequest["audio"]
     filename: `audio.${format}`
   }))
 
-const videoOf = (model: VideoModel, { options: _options, ...request }: VideoRequest) => ({
-  ...request,
-  model: model.upstreamId
-})
+/** An upscaled video is as long as the given one, and a `duration` is refused. */
+const videoOf = (model: VideoModel, { upscale }: VideoOffer["capabilities"], request: VideoRequest) => {
+  const { duration, generate_audio, options: _options, ...rest } = request
+  return {
+    ...rest,
+    ...(upscale || duration === undefined ? {} : { duration }),
+    ...(upscale || generate_audio === undefined ? {} : { generate_audio }),
+    model: model.upstreamId
+  }
+}
 
 // Response mapping
 
@@ -150,6 +165,26 @@ const counts = (usage: { readonly [name: string]: number | undefined } = {}): Re
   Object.fromEntries(
     Object.entries(usage).flatMap(([name, count]) => (name === "cost" || count === undefined ? [] : [[name, count]]))
   )
+
+/** The most warnings of an upstream that are read. The service passes on no more. */
+const maxWarnings = 100
+
+/**
+ * What the upstream says that it ignored: of each sentence, what a caller may read, with the id of
+ * the model that the caller knows.
+ */
+const warningsOf = (
+  said: ReadonlyArray<string> = [],
+  { publicId, upstreamId }: Model,
+  secrets: ReadonlyArray<Credential["secret"]>
+): { readonly warnings?: ReadonlyArray<string> } => {
+  const renamed = (word: string) => (word === upstreamId ? publicId : word)
+  const warnings = said.slice(0, maxWarnings).flatMap((sentence) => {
+    const safe = SafeMessage.make(SafeMessage.withoutSecrets(sentence, secrets))
+    return safe === undefined ? [] : [safe.split(" ").map(renamed).join(" ")]
+  })
+  return warnings.length === 0 ? {} : { warnings }
+}
 
 /** The job's id there. */
 const idOf = (handle: JobHandle): string => (typeof handle === "string" ? handle : "")
@@ -201,12 +236,14 @@ const rerank = (
   credential: upstream.credential,
   pricing,
   capabilities,
+  passthrough: passthroughOf(upstream.name),
   quote: (request) => Ranking.quoteOf(pricing, request.documents.length, () => mostTokens(request)),
   run: Effect.fn("Gateway.rerank")(function* (request: RerankRequest, credential: Credential) {
     const preferences = yield* preferencesOf(upstream.name, request)
     const { documents, query, top_n } = request
-    if (!Array.isReadonlyArrayNonEmpty(documents)) return yield* invalidRequest("documents must not be empty")
-    const { results, usage } = yield* client.call(
+    if (!Array.isReadonlyArrayNonEmpty(documents))
+      return yield* invalidFields([{ path: "documents", message: "must not be empty" }])
+    const { results, usage, warnings } = yield* client.call(
       client.gateway.rerank({
         model: model.upstreamId,
         query,
@@ -225,9 +262,14 @@ const rerank = (
       answer: {
         results: Ranking.normalize(results)
           .slice(0, top_n)
-          .map(({ index, relevance_score }) => ({ index, relevance_score }))
+          .map(({ index, relevance_score }) => ({ index, relevance_score })),
+        ...warningsOf(warnings, model, [credential.secret, upstream.credential?.secret])
       },
-      charge: { cost: yield* costOf(usage, own.cost), usage: { ...own.usage, ...counts(usage) } }
+      charge: {
+        cost: yield* costOf(usage, own.cost),
+        // At its own price, this gateway counts the units. Only the upstream knows its own.
+        usage: { ...(usage?.cost === undefined ? own.usage : {}), ...counts(usage) }
+      }
     }
   })
 })
@@ -249,6 +291,7 @@ const transcription = (
   credential: upstream.credential,
   pricing,
   capabilities,
+  passthrough: passthroughOf(upstream.name),
   quote: ({ audio }) => cost(pricing.microCredits, audio.durationSeconds),
   run: Effect.fn("Gateway.transcribe")(function* (request: TranscriptionRequest, credential: Credential) {
     const preferences = yield* preferencesOf(upstream.name, request)
@@ -266,7 +309,7 @@ const transcription = (
       }),
       { credential, model: model.upstreamId, bounds: TranscriptBounds.of(audio.durationSeconds) }
     )
-    const { duration = audio.durationSeconds, segments = [], text, usage, words } = response
+    const { duration = audio.durationSeconds, segments = [], text, usage, warnings, words } = response
     if (!isSegments(segments)) return yield* badResponse("a segment has no id, time or text")
     if (words !== undefined && !isWords(words)) return yield* badResponse("a word has no text or time")
     yield* checkCounts(usage)
@@ -277,7 +320,8 @@ const transcription = (
         duration,
         segments,
         ...(response.language === undefined ? {} : { language: response.language }),
-        ...(words === undefined ? {} : { words })
+        ...(words === undefined ? {} : { words }),
+        ...warningsOf(warnings, model, [credential.secret, upstream.credential?.secret])
       },
       charge: { cost: yield* costOf(usage, cost(pricing.microCredits, seconds)), usage: { seconds, ...counts(usage) } }
     }
@@ -292,7 +336,9 @@ const video = (
 ): VideoOffer => {
   const { gateway } = client
   const callWith = (credential: Credential) => ({ credential, model: model.upstreamId })
-  const seconds = ({ duration = capabilities.default_duration }: VideoRequest) => duration
+  // The length of a video to upscale is not known here.
+  const seconds = ({ duration = capabilities.default_duration }: VideoRequest) =>
+    capabilities.upscale ? capabilities.max_duration : duration
   const quote = (request: VideoRequest) =>
     videoCost(model.pricing, {
       seconds: seconds(request),
@@ -305,16 +351,17 @@ const video = (
     credential: Credential
   ): Effect.fn.Return<VideoStatus, ProviderError> {
     const message = failureOf(job)
+    const secrets = [credential.secret, upstream.credential?.secret]
+    const said = warningsOf(job.warnings, model, secrets)
     if (message !== undefined) {
-      const secrets = [credential.secret, upstream.credential?.secret]
-      return { status: "failed", message: SafeMessage.withoutSecrets(message, secrets) }
+      return { status: "failed", message: SafeMessage.withoutSecrets(message, secrets), ...said }
     }
     if (job.status !== "completed") {
-      return { status: "in_progress", ...(job.progress === undefined ? {} : { progress: job.progress }) }
+      return { status: "in_progress", ...(job.progress === undefined ? {} : { progress: job.progress }), ...said }
     }
     const outputs = job.unsigned_urls?.length ?? 0
     const usage = { seconds: seconds(request), videos: outputs }
-    return { status: "completed", outputs, charge: { cost: yield* costOf(job.usage, quote(request)), usage } }
+    return { status: "completed", outputs, charge: { cost: yield* costOf(job.usage, quote(request)), usage }, ...said }
   })
   return {
     ...Offer.ofModel(model),
@@ -323,6 +370,7 @@ const video = (
     credential: upstream.credential,
     pricing: model.pricing,
     capabilities,
+    passthrough: passthroughOf(upstream.name),
     ignored: (request) => ignored(request, capabilities, model.publicId),
     quote,
     check: (request) => Effect.asVoid(preferencesOf(upstream.name, request)),
@@ -331,7 +379,7 @@ const video = (
     submit: Effect.fn("Gateway.submitVideo")(function* ({ request, token }, credential) {
       const preferences = yield* preferencesOf(upstream.name, request)
       const { id } = yield* client.call(
-        gateway.submitVideo({ ...videoOf(model, request), ...preferences }, { idempotencyKey: token }),
+        gateway.submitVideo({ ...videoOf(model, capabilities, request), ...preferences }, { idempotencyKey: token }),
         callWith(credential)
       )
       return id
@@ -375,7 +423,13 @@ const offerOf = Effect.fnUntraced(function* (
     return transcription(client, upstream, model, pricing, yield* Parameters.decode(TranscriptionParameters, model))
   }
   if (model.kind === "video") {
-    return video(client, upstream, model, yield* Parameters.decode(VideoParameters, model))
+    const capabilities = yield* Parameters.decode(VideoParameters, model)
+    return video(
+      client,
+      upstream,
+      model,
+      capabilities.upscale ? { ...capabilities, default_duration: 0 } : capabilities
+    )
   }
   return yield* new InvalidModel({
     model,

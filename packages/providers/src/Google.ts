@@ -17,6 +17,7 @@ import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
 import type { VideoModel } from "./Model.ts"
 import type { VideoOffer } from "./Offer.ts"
+import type * as Passthrough from "./Passthrough.ts"
 import { OutOfCredit, type ProviderError, type Reason, Unauthorized } from "./ProviderError.ts"
 import * as SafeMessage from "./SafeMessage.ts"
 import type * as UpstreamHttp from "./UpstreamHttp.ts"
@@ -32,6 +33,7 @@ const {
   max_reference_images,
   options,
   prompt_optional,
+  refused_options,
   resolutions,
   sizes
 } = VideoInput.Parameters.fields
@@ -51,7 +53,8 @@ export const Parameters = Schema.Struct({
   /** The most images in `input_references`. Default: it takes none. */
   max_reference_images,
   prompt_optional,
-  options
+  options,
+  refused_options
 })
 
 /** The names of Google's fields are the same for all models, and every video has audio. */
@@ -73,6 +76,15 @@ const inputOf = (parameters: typeof Parameters.Type): VideoInput.Parameters => (
 // Request mapping
 
 const dataUri = /^data:(image\/[\w.+-]+);base64,([A-Za-z0-9+/]+={0,2})$/
+
+/** Fields of an interaction. */
+const refused: Passthrough.Declaration["refused"] = {
+  request: ["input"],
+  model: ["agent", "agent_config"],
+  price: ["generation_config", "tools"],
+  response: ["background", "response_format", "response_modalities", "store"],
+  account: ["cached_content", "environment", "previous_interaction_id"]
+}
 
 /** Images are sent inline. Google does not fetch URLs. */
 const inline = (url: string) => {
@@ -223,7 +235,7 @@ const video = (
     )
   return VideoJobs.offer<string>(http, upstream, model, {
     module: "Google",
-    parameters,
+    input: VideoInput.of(upstream.name, model, parameters, refused),
     pollInterval: Duration.seconds(5),
     issueOf: (request) => issueOf(model, request),
     isHandle: Schema.is(Id),

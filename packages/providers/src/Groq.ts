@@ -41,5 +41,9 @@ export const adapter: Adapter<HttpClient.HttpClient | SecureRandom> = {
   credential: "required",
   kinds: ["transcription"],
   models: Catalogue.of("groq"),
-  offers: OpenAi.offers({ path: "openai/v1/audio/transcriptions", reasonOf })
+  offers: OpenAi.offers({
+    path: "openai/v1/audio/transcriptions",
+    documented: ["language", "prompt", "temperature"],
+    reasonOf
+  })
 }

@@ -6,18 +6,21 @@
  *
  * `jina-reranker-v2-base-multilingual` is a cross-encoder: it scores each document on its own, so
  * that scores of several calls can be compared. `jina-reranker-v3` reads the documents of a call
- * together, so that its scores cannot: https://jina.ai/models/jina-reranker-v3.
+ * together, so that its scores cannot: https://jina.ai/models/jina-reranker-v3. `jina-reranker-m0`
+ * reads images too, and scores each document on its own: https://jina.ai/models/jina-reranker-m0.
  *
  * @since 0.1.0
  */
+import type { Issue } from "@model-gateway/core/GatewayError"
 import { Schema } from "effect"
 import type { Adapter } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
 import { isPerToken, rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "./Model.ts"
+import type * as Passthrough from "./Passthrough.ts"
 import { OutOfCredit, type Reason, UnknownModel } from "./ProviderError.ts"
 import * as Ranking from "./Ranking.ts"
-import type { RerankRequest } from "./Rerank.ts"
+import type { RerankDocument, RerankRequest } from "./Rerank.ts"
 import type * as UpstreamHttp from "./UpstreamHttp.ts"
 
 // Request mapping
@@ -27,9 +30,33 @@ const documentsPerCall = 2048
 /** The context of `jina-reranker-v3`, the largest. */
 const mostTokens = { query: 131_072, pair: 131_072 }
 
-const toBody = (model: RerankModel, { options, query }: RerankRequest, { documents, top_n }: Ranking.Part) =>
-  // The options come first, so that they cannot replace what the request says.
-  Object.assign({}, options, { model: model.upstreamId, query, documents, top_n, return_documents: false })
+const passthrough: Passthrough.Declaration = {
+  documented: ["truncation"],
+  refused: { request: ["query", "documents", "top_n"], response: ["return_documents", "return_embeddings"] }
+}
+
+const dataUri = /^data:image\/[\w.+-]+;base64,/
+
+/** Jina takes a URL, or base64 without the head of a `data:` URI. */
+const toDocument = ({ image, text = "" }: RerankDocument) =>
+  image === undefined ? text : { image: image.replace(dataUri, "") }
+
+/** Jina's documents are a text or an image. */
+const issueOf = ({ publicId }: RerankModel, { documents }: RerankRequest): Issue | undefined => {
+  const both = documents.findIndex(({ image, text }) => image !== undefined && text !== undefined)
+  return both < 0
+    ? undefined
+    : { path: `documents.${both}`, message: `${publicId} takes a text or an image in a document, not both` }
+}
+
+const toBody = (model: RerankModel, request: RerankRequest, { documents, start, top_n }: Ranking.Part) =>
+  Object.assign({}, request.options, {
+    model: model.upstreamId,
+    query: request.query,
+    documents: request.documents.slice(start, start + documents.length).map(toDocument),
+    top_n,
+    return_documents: false
+  })
 
 // Response mapping
 
@@ -55,7 +82,7 @@ const reasonOf = ({ codes, model, status }: UpstreamHttp.Failure): Reason | unde
  *
  * `parameters` of a model: see `Ranking.Parameters`. Default: 2,048 documents per call, the most
  * that Jina takes. `sizePerCall` is in tokens; default: no limit. Set `independentScores` to false
- * for a model that reads its documents together.
+ * for a model that reads its documents together, and `imageTokens` for one that reads images.
  *
  * @since 0.1.0
  */
@@ -71,8 +98,10 @@ export const adapter: Adapter = {
     isModel: isPerToken,
     expected: "must be a rerank model with a price per token",
     reasonOf,
-    limits: { documentsPerCall },
+    limits: { documentsPerCall, sendsImages: true },
     mostTokens,
+    passthrough,
+    issueOf,
     toBody,
     response: Response,
     toRanked: ({ results, usage }) => ({ results, total_tokens: usage?.total_tokens })

@@ -1,7 +1,7 @@
 /**
  * A model as an upstream offers it: its ids, its price and its time limit.
  *
- * Adapters turn these into offers. They come from the built-in catalogue or from a settings file.
+ * Adapters turn these into offers. They come from the built-in catalog or from a settings file.
  *
  * @since 0.1.0
  */

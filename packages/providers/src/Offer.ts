@@ -8,9 +8,10 @@
  *
  * @since 0.1.0
  */
-import type { Duration, Effect, Redacted, Stream } from "effect"
+import type { Duration, Effect, Redacted, Schema, Stream } from "effect"
 import type { Model } from "./Model.ts"
 import type { MicroCredits } from "./MicroCredits.ts"
+import type { Passthrough } from "./Passthrough.ts"
 import type { Charge, PerSearchUnit, PerSecond, PerToken, PerVideo } from "./Pricing.ts"
 import type { ProviderError } from "./ProviderError.ts"
 import type { RerankCapabilities, RerankRequest, RerankResponse } from "./Rerank.ts"
@@ -98,6 +99,11 @@ export interface OfferBase {
   readonly concurrency?: number
   /** What its provider declares of the data in requests. Default: nothing. */
   readonly dataPolicy?: DataPolicy
+  /**
+   * What it sends on of its provider's entry of `provider.options`, and what it refuses. Default:
+   * it ignores the entry, and its `ignored` says so ({@link ignoredOptions}).
+   */
+  readonly passthrough?: Passthrough
 }
 
 /**
@@ -127,10 +133,23 @@ export interface Ignoring<Request> {
   /**
    * What the offer ignores of the request although the specification lets callers send it: a
    * sentence for each, which names the field. It calls no upstream. The service answers with these
-   * sentences as `warnings`. Default: nothing.
+   * sentences as `warnings`. What follows from the capabilities of a transcription model
+   * (`Transcription.ignored`) is not repeated here. Default: nothing.
    */
   readonly ignored?: (request: Request) => ReadonlyArray<string>
 }
+
+/**
+ * `ignored` of an offer that passes no `provider.options` on: a sentence if the request has some.
+ *
+ * @since 0.1.0
+ */
+export const ignoredOptions =
+  ({ provider, publicId }: Pick<OfferBase, "provider" | "publicId">) =>
+  ({ options = {} }: { readonly options?: Schema.JsonObject }): ReadonlyArray<string> =>
+    Object.keys(options).length === 0
+      ? []
+      : [`provider.options.${provider}: ${publicId} takes no options, so they were ignored.`]
 
 /**
  * A model that ranks documents.
@@ -196,9 +215,9 @@ export interface VideoOffer extends OfferBase, Ignoring<VideoRequest> {
   /**
    * Starts the job upstream.
    *
-   * `Timeout` and `BadResponse` mean that the upstream may have taken the job. Every other reason
-   * means that it certainly has not, so the job may go to another offer. A connection that breaks
-   * after the request was sent is therefore a `Timeout`, not `Unavailable`.
+   * `Timeout`, `ConnectionLost` and `BadResponse` mean that the upstream may have taken the job.
+   * Every other reason means that it certainly has not, so the job may go to another offer. A
+   * connection that breaks after the request was sent is therefore not `Unavailable`.
    */
   readonly submit: (submission: VideoSubmission, credential: Credential) => Effect.Effect<JobHandle, ProviderError>
   readonly poll: (job: SubmittedVideo, credential: Credential) => Effect.Effect<VideoStatus, ProviderError>
@@ -226,7 +245,7 @@ export type Offer = RerankOffer | TranscriptionOffer | VideoOffer
 export type Kind = Offer["kind"]
 
 /**
- * An adapter's offers, for composing a catalogue.
+ * An adapter's offers, for composing a catalog.
  *
  * @since 0.1.0
  */

@@ -23,9 +23,10 @@ import type * as MicroCredits from "./MicroCredits.ts"
 import type { TranscriptionModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, Offers, TranscriptionOffer } from "./Offer.ts"
+import * as Passthrough from "./Passthrough.ts"
 import { type Charge, cost, maxCount, type PerToken, tokenCost } from "./Pricing.ts"
-import { InputTooLarge, invalidRequest, OutOfCredit, ProviderError, type Reason } from "./ProviderError.ts"
-import type { TranscriptionCapabilities, TranscriptionRequest } from "./Transcription.ts"
+import { InputTooLarge, OutOfCredit, type Reason, tooLargeField } from "./ProviderError.ts"
+import { audioFieldOf, type TranscriptionCapabilities, type TranscriptionRequest } from "./Transcription.ts"
 import * as UpstreamHttp from "./UpstreamHttp.ts"
 
 // Configuration
@@ -65,6 +66,8 @@ export type Parameters = typeof Parameters.Type
 export interface Dialect {
   /** The path of the operation below the base URL. */
   readonly path: string
+  /** The form's fields that callers may send, for lists. */
+  readonly documented: Passthrough.Declaration["documented"]
   readonly reasonOf: (failure: UpstreamHttp.Failure) => Reason | undefined
 }
 
@@ -87,15 +90,19 @@ const capabilitiesOf = ({
 
 // Request mapping
 
-/** What the request decides, or what would make the response unreadable. */
-const reserved = new Set([
-  "file",
-  "model",
-  "response_format",
-  "timestamp_granularities",
-  "timestamp_granularities[]",
-  "stream"
-])
+const refused: Passthrough.Declaration["refused"] = {
+  // Some servers take a link in place of the file.
+  request: ["file", "timestamp_granularities", "url"],
+  response: ["response_format"],
+  // Samples of voices are audio that is billed too, and whose length is not known here.
+  price: ["known_speaker_references"]
+}
+
+/** The names become fields of a form. */
+const nameIssues = (options: Schema.JsonObject, path: string) =>
+  Object.keys(options).every(FormBody.isFieldName)
+    ? []
+    : [{ path, message: "Expected names that can be fields of a form" }]
 
 const textOf = (value: Schema.Json): string => (typeof value === "string" ? value : JSON.stringify(value))
 
@@ -105,36 +112,33 @@ const fieldsOf = ([name, value]: readonly [string, Schema.Json]): ReadonlyArray<
     ? value.map((item: Schema.Json) => [name.endsWith("[]") ? name : `${name}[]`, textOf(item)])
     : [[name, textOf(value)]]
 
-const toForm = (provider: string, model: TranscriptionModel, isVerbose: boolean, request: TranscriptionRequest) =>
-  Effect.gen(function* () {
-    const { audio, language, options = {}, temperature, timestamp_granularities } = request
-    const own: ReadonlyArray<readonly [string, string]> = [
-      ["model", model.upstreamId],
-      ...(language === undefined ? [] : [["language", language] as const]),
-      ...(temperature === undefined ? [] : [["temperature", String(temperature)] as const]),
-      ["response_format", isVerbose ? "verbose_json" : "json"],
-      // With `word` alone there would be no segments.
-      ...(isVerbose ? [["timestamp_granularities[]", "segment"] as const] : []),
-      ...(isVerbose && timestamp_granularities.includes("word") ? [["timestamp_granularities[]", "word"] as const] : [])
-    ]
-    const said = new Set(own.map(([name]) => name))
-    const extra = Object.entries(options).filter(([name]) => !reserved.has(name) && !said.has(name))
-    const wrong = extra.find(([name]) => !FormBody.isFieldName(name))
-    if (wrong !== undefined) {
-      return yield* invalidRequest(`provider.options.${provider} has a name that cannot be a form field`)
+const optionFields = (options: Schema.JsonObject = {}) => Object.entries(options).flatMap(fieldsOf)
+
+const toForm = (model: TranscriptionModel, isVerbose: boolean, request: TranscriptionRequest): FormBody.Form => {
+  // The specification's default is 0, whatever the server's is.
+  const { audio, language, options = {}, temperature = 0, timestamp_granularities } = request
+  const own: ReadonlyArray<readonly [string, string]> = [
+    ["model", model.upstreamId],
+    ...(language === undefined ? [] : [["language", language] as const]),
+    ["temperature", String(temperature)],
+    ["response_format", isVerbose ? "verbose_json" : "json"],
+    // With `word` alone there would be no segments.
+    ...(isVerbose ? [["timestamp_granularities[]", "segment"] as const] : []),
+    ...(isVerbose && timestamp_granularities.includes("word") ? [["timestamp_granularities[]", "word"] as const] : [])
+  ]
+  const extra = optionFields(options)
+  const replaced = new Set(extra.map(([name]) => name))
+  return {
+    fields: [...own.filter(([name]) => !replaced.has(name)), ...extra],
+    file: {
+      name: "file",
+      // The upstream takes the format from the extension.
+      filename: `audio.${audio.format}`,
+      contentType: mediaTypes[audio.format],
+      source: audio.source
     }
-    const form: FormBody.Form = {
-      fields: [...own, ...extra.flatMap(fieldsOf)],
-      file: {
-        name: "file",
-        // The upstream takes the format from the extension.
-        filename: `audio.${audio.format}`,
-        contentType: mediaTypes[audio.format],
-        source: audio.source
-      }
-    }
-    return form
-  })
+  }
+}
 
 // Response mapping
 
@@ -196,22 +200,25 @@ const perSecond = (microCredits: number, { minSeconds = 0 }: Parameters): Billin
   }
 })
 
-/** The bytes of `options.prompt`: no token is shorter. */
-const promptBytes = ({ options }: TranscriptionRequest): number =>
-  options?.["prompt"] === undefined ? 0 : new TextEncoder().encode(textOf(options["prompt"])).length
+/** The bytes of the options, such as `prompt`, of which any may be input: no token is shorter. */
+const optionBytes = ({ options }: TranscriptionRequest): number =>
+  optionFields(options).reduce((sum, [, value]) => sum + new TextEncoder().encode(value).length, 0)
 
 const perToken = (pricing: PerToken, tokensPerSecond: number, maxOutputTokens: number): Billing => {
   const inputTokens = (request: TranscriptionRequest) =>
-    Math.ceil(request.audio.durationSeconds * tokensPerSecond) + tokensPerSecond + promptBytes(request)
+    Math.ceil(request.audio.durationSeconds * tokensPerSecond) + tokensPerSecond + optionBytes(request)
   return {
     quote: (request) => tokenCost(pricing, inputTokens(request), maxOutputTokens),
     charge: (request, usage) => {
-      // Without a bill, the quote is the best that is known.
-      const input_tokens = usage?.input_tokens ?? inputTokens(request)
-      const output_tokens = usage?.output_tokens ?? maxOutputTokens
+      const { input_tokens, output_tokens } = usage ?? {}
       return {
-        cost: tokenCost(pricing, input_tokens, output_tokens),
-        usage: { seconds: request.audio.durationSeconds, input_tokens, output_tokens }
+        // Without a bill, the quote is the best that is known.
+        cost: tokenCost(pricing, input_tokens ?? inputTokens(request), output_tokens ?? maxOutputTokens),
+        usage: {
+          seconds: request.audio.durationSeconds,
+          ...(typeof input_tokens === "number" ? { input_tokens } : {}),
+          ...(typeof output_tokens === "number" ? { output_tokens } : {})
+        }
       }
     }
   }
@@ -229,7 +236,7 @@ const billingOf = (model: TranscriptionModel, parameters: Parameters): Billing |
 const transcription = Effect.fnUntraced(function* (
   http: UpstreamHttp.UpstreamHttp,
   random: SecureRandom.SecureRandom["Service"],
-  { path }: Dialect,
+  { documented, path }: Dialect,
   { credential, name }: Upstream,
   model: TranscriptionModel
 ): Effect.fn.Return<TranscriptionOffer, InvalidModel> {
@@ -238,6 +245,7 @@ const transcription = Effect.fnUntraced(function* (
   const billing = billingOf(model, parameters)
   if (typeof billing === "string") return yield* new InvalidModel({ model, message: billing })
   const { maxBytes = 26_214_400 } = parameters
+  const passthrough = Passthrough.make(name, { documented, refused }, nameIssues)
   return {
     ...Offer.ofModel(model),
     kind: "transcription",
@@ -245,13 +253,15 @@ const transcription = Effect.fnUntraced(function* (
     credential,
     pricing: model.pricing,
     capabilities,
+    passthrough,
     quote: billing.quote,
     run: Effect.fn("OpenAi.transcribe")(function* (request: TranscriptionRequest, credential: Credential) {
+      yield* Passthrough.check(passthrough, request)
       const isVerbose = capabilities.verbose && request.timestamp_granularities.length > 0
-      const { body, bytes } = yield* FormBody.make(yield* toForm(name, model, isVerbose, request), random)
+      const { body, bytes } = yield* FormBody.make(toForm(model, isVerbose, request), random)
       if (bytes > maxBytes) {
         const message = `${name} accepts at most ${maxBytes} bytes with the form, not ${bytes}`
-        return yield* new ProviderError({ reason: new InputTooLarge({ message }) })
+        return yield* tooLargeField({ path: audioFieldOf(request), message })
       }
       const response = yield* http.json(
         {
@@ -304,5 +314,9 @@ export const adapter: Adapter<HttpClient.HttpClient | SecureRandom.SecureRandom>
   credential: "required",
   kinds: ["transcription"],
   models: Catalogue.of("openai"),
-  offers: offers({ path: "audio/transcriptions", reasonOf })
+  offers: offers({
+    path: "audio/transcriptions",
+    documented: ["chunking_strategy", "include", "language", "prompt", "temperature"],
+    reasonOf
+  })
 }

@@ -40,7 +40,11 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>("@model-g
  */
 export class InputTooLarge extends Schema.TaggedError<InputTooLarge>("@model-gateway/providers/InputTooLarge")(
   "InputTooLarge",
-  { message: Schema.String }
+  {
+    message: Schema.String,
+    /** Which field is too large, if an adapter's own check found it. */
+    issues: Schema.optionalKey(Schema.Array(Issue))
+  }
 ) {
   /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
@@ -172,6 +176,25 @@ export class Timeout extends Schema.TaggedError<Timeout>("@model-gateway/provide
 }
 
 /**
+ * The connection broke after the request was sent: the upstream may have received the request, and
+ * its answer did not arrive, or not whole.
+ *
+ * @since 0.1.0
+ */
+export class ConnectionLost extends Schema.TaggedError<ConnectionLost>("@model-gateway/providers/ConnectionLost")(
+  "ConnectionLost",
+  {}
+) {
+  override get message(): string {
+    return "the connection to the provider was lost before its answer was complete"
+  }
+  /** Whether to try another provider of the same model. */
+  get canFallBack(): boolean {
+    return true
+  }
+}
+
+/**
  * The upstream failed or sent an invalid response. `description` is for the operator's log: it says
  * what was wrong with the response and contains none of its content.
  *
@@ -234,6 +257,7 @@ export const Reason = Schema.Union([
   Overloaded,
   Unavailable,
   Timeout,
+  ConnectionLost,
   BadResponse,
   Simulated
 ])
@@ -285,6 +309,14 @@ export class ProviderError extends Schema.TaggedError<ProviderError>("@model-gat
  */
 export const invalidRequest = (message: string): ProviderError =>
   new ProviderError({ reason: new InvalidRequest({ message }) })
+
+/**
+ * A `ProviderError` for a request with a field that is too large, by an adapter's own check.
+ *
+ * @since 0.1.0
+ */
+export const tooLargeField = ({ message, path }: Issue): ProviderError =>
+  new ProviderError({ reason: new InputTooLarge({ message, issues: [{ path, message }] }) })
 
 /**
  * A `ProviderError` for a request whose fields an adapter's own check refuses. The message is the

@@ -5,14 +5,15 @@
  * @since 0.1.0
  */
 import { Effect, Schema } from "effect"
-import type { InvalidModel, Upstream } from "./Adapter.ts"
+import { InvalidModel, type Upstream } from "./Adapter.ts"
 import * as InternalParameters from "./internal/parameters.ts"
 import type { RerankModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, RerankOffer } from "./Offer.ts"
+import * as Passthrough from "./Passthrough.ts"
 import { type Charge, cost, maxCount, type PerSearchUnit, type PerToken, searchUnits, tokenCost } from "./Pricing.ts"
-import { BadResponse, InputTooLarge, invalidFields, ProviderError } from "./ProviderError.ts"
-import { type RerankRequest, type RerankResult, unsupported } from "./Rerank.ts"
+import { BadResponse, invalidFields, ProviderError, tooLargeField } from "./ProviderError.ts"
+import { type RerankDocument, type RerankRequest, type RerankResult, unsupported } from "./Rerank.ts"
 import type { Bounds } from "./UpstreamHttp.ts"
 
 // Limits
@@ -36,7 +37,12 @@ export const Parameters = Schema.Struct({
    * request that needs several calls is refused, because scores of different calls cannot be
    * compared.
    */
-  independentScores: Schema.optionalKey(Schema.Boolean)
+  independentScores: Schema.optionalKey(Schema.Boolean),
+  /**
+   * The most tokens that the model reads of an image, with the query. Only for adapters that send
+   * images. Absent: it ranks text only.
+   */
+  imageTokens: Schema.optionalKey(Positive)
 })
 
 /**
@@ -44,25 +50,27 @@ export const Parameters = Schema.Struct({
  *
  * @since 0.1.0
  */
-export type Limits = Required<typeof Parameters.Type>
+export type Limits = Required<Omit<typeof Parameters.Type, "imageTokens">> & Pick<typeof Parameters.Type, "imageTokens">
 
 /**
  * The limits of a model: its `parameters`, and the adapter's own for the others. Default of
- * `concurrency`: 4.
+ * `concurrency`: 4. With `sendsImages`, the adapter sends images of models that read them.
  *
  * @since 0.1.0
  */
-export const limitsOf = (
+export const limitsOf = Effect.fnUntraced(function* (
   model: RerankModel,
-  defaults: Partial<Limits> & Pick<Limits, "documentsPerCall">
-): Effect.Effect<Limits, InvalidModel> =>
-  Effect.map(InternalParameters.decode(Parameters, model), (parameters) => ({
-    sizePerCall: Number.POSITIVE_INFINITY,
-    concurrency: 4,
-    independentScores: true,
-    ...defaults,
-    ...parameters
-  }))
+  {
+    sendsImages = false,
+    ...defaults
+  }: Partial<Limits> & Pick<Limits, "documentsPerCall"> & { readonly sendsImages?: boolean }
+): Effect.fn.Return<Limits, InvalidModel> {
+  const parameters = yield* InternalParameters.decode(Parameters, model)
+  if (parameters.imageTokens !== undefined && !sendsImages) {
+    return yield* new InvalidModel({ model, message: "has parameters.imageTokens, but its adapter ranks text only" })
+  }
+  return { sizePerCall: Number.POSITIVE_INFINITY, concurrency: 4, independentScores: true, ...defaults, ...parameters }
+})
 
 // Requests
 
@@ -89,6 +97,7 @@ export const textsOf = (
 export interface Part {
   /** The index of the first one in the request. */
   readonly start: number
+  /** Their texts. A document that is an image alone has an empty one. */
   readonly documents: ReadonlyArray<string>
   /** How many results the call needs: no more than it has documents. Undefined: all. */
   readonly top_n: number | undefined
@@ -104,7 +113,7 @@ export const split = (
   documents: ReadonlyArray<string>,
   { documentsPerCall, sizePerCall }: Pick<Limits, "documentsPerCall" | "sizePerCall">,
   top_n?: number,
-  sizeOf: (document: string) => number = () => 0
+  sizeOf: (document: string, index: number) => number = () => 0
 ): ReadonlyArray<Part> => {
   const parts: Array<Part> = []
   let start = 0
@@ -116,7 +125,7 @@ export const split = (
     size = 0
   }
   for (const [index, document] of documents.entries()) {
-    const more = sizeOf(document)
+    const more = sizeOf(document, index)
     if (index > start && (index - start >= documentsPerCall || size + more > sizePerCall)) close(index)
     size += more
   }
@@ -232,7 +241,7 @@ export const rank = Effect.fnUntraced(function* (
       documents > documentsPerCall
         ? `the model "${publicId}" ranks at most ${documentsPerCall} documents per request`
         : `the documents are too long for one call of the model "${publicId}"`
-    return yield* new ProviderError({ reason: new InputTooLarge({ message }) })
+    return yield* tooLargeField({ path: "documents", message })
   }
   const checked = (part: Part) =>
     Effect.flatMap(call(part), (ranked) => {
@@ -359,12 +368,18 @@ export interface OfferOptions {
     readonly overhead: (request: RerankRequest) => number
     readonly of: (document: string) => number
   }
+  /**
+   * Which fields of `provider.options` the call sends on. Default: none, and the request's options
+   * are ignored.
+   */
+  readonly passthrough?: Passthrough.Declaration | undefined
   readonly call: (request: RerankRequest, part: Part, credential: Credential) => Effect.Effect<Ranked, ProviderError>
 }
 
 /**
  * An offer that splits requests by its limits. It quotes every byte as a token, because the gateway
- * has no tokenizer, and charges the tokens that the upstream reports.
+ * has no tokenizer, and charges the tokens that the upstream reports. With `limits.imageTokens`, it
+ * takes images, which `call` finds in the documents of the request from `part.start` on.
  *
  * @example
  * ```ts
@@ -397,12 +412,27 @@ export interface OfferOptions {
  *
  * @since 0.1.0
  */
-export const offer = ({ call, limits, model, mostTokens, size, upstream }: OfferOptions): RerankOffer => {
+export const offer = ({
+  call,
+  limits,
+  model,
+  mostTokens,
+  passthrough: declaration,
+  size,
+  upstream
+}: OfferOptions): RerankOffer => {
   const { pricing, publicId } = model
-  const tokensOf = (query: string) => tokensOfPair(query, mostTokens)
+  const passthrough = declaration === undefined ? undefined : Passthrough.make(upstream.name, declaration)
+  const { imageTokens = 0 } = limits
+  const capabilities = { image_documents: limits.imageTokens !== undefined }
+  const tokensOf = (query: string) => {
+    const tokens = tokensOfPair(query, mostTokens)
+    return ({ image, text = "" }: RerankDocument) =>
+      image === undefined ? tokens(text) : imageTokens + (text === "" ? 0 : tokens(text))
+  }
   const most = ({ documents, query }: RerankRequest): number => {
     const tokens = tokensOf(query)
-    return documents.reduce((sum, { text = "" }) => sum + tokens(text), 0)
+    return documents.reduce((sum, document) => sum + tokens(document), 0)
   }
   return {
     ...Offer.ofModel(model),
@@ -410,12 +440,17 @@ export const offer = ({ call, limits, model, mostTokens, size, upstream }: Offer
     provider: upstream.name,
     credential: upstream.credential,
     pricing,
-    capabilities: { image_documents: false },
+    capabilities,
+    ...(passthrough === undefined ? {} : { passthrough }),
     quote: (request) => quoteOf(pricing, request.documents.length, () => most(request)),
     run: Effect.fnUntraced(function* (request: RerankRequest, credential: Credential) {
-      const texts = yield* textsOf(request, publicId)
+      if (passthrough !== undefined) yield* Passthrough.check(passthrough, request)
+      const texts = capabilities.image_documents
+        ? request.documents.map(({ text = "" }) => text)
+        : yield* textsOf(request, publicId)
       const sizePerCall = limits.sizePerCall - (size?.overhead(request) ?? 0)
-      const sizeOf = size?.of ?? tokensOf(request.query)
+      const tokens = tokensOf(request.query)
+      const sizeOf = size?.of ?? ((_: string, index: number) => tokens(request.documents[index] ?? {}))
       const parts = split(texts, { ...limits, sizePerCall }, request.top_n, sizeOf)
       const ranked = yield* rank({ documents: texts.length, top_n: request.top_n, publicId }, parts, limits, (part) =>
         call(request, part, credential)

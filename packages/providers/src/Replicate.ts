@@ -89,7 +89,7 @@ const video = (
   const read = (id: string, send: VideoJobs.Send) => send(HttpClientRequest.get(`predictions/${id}`), Prediction)
   return VideoJobs.offer<string>(http, upstream, model, {
     module: "Replicate",
-    parameters,
+    input: VideoInput.of(upstream.name, model, parameters),
     isHandle: Schema.is(Created.fields.id),
     notAHandle: "no handle of Replicate",
     submit: (request, send) =>

@@ -17,6 +17,7 @@ import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
 import type { VideoModel } from "./Model.ts"
 import type { VideoOffer } from "./Offer.ts"
+import type * as Passthrough from "./Passthrough.ts"
 import { OutOfCredit, Overloaded, type Reason } from "./ProviderError.ts"
 import * as SafeMessage from "./SafeMessage.ts"
 import type * as UpstreamHttp from "./UpstreamHttp.ts"
@@ -49,7 +50,8 @@ export const Parameters = Schema.Struct({
   audio: VideoInput.Parameters.fields.audio,
   image_required: VideoInput.Parameters.fields.image_required,
   prompt_optional: VideoInput.Parameters.fields.prompt_optional,
-  options: VideoInput.Parameters.fields.options
+  options: VideoInput.Parameters.fields.options,
+  refused_options: VideoInput.Parameters.fields.refused_options
 })
 
 type Parameters = typeof Parameters.Type
@@ -75,6 +77,15 @@ const inputOf = ({ last_frame, ratios, ...parameters }: Parameters): VideoInput.
 })
 
 // Request mapping
+
+/**
+ * Files beside the first and the last frame, of which a video is billed by its length. Other
+ * formats than MP4 cost more.
+ */
+const refused: Passthrough.Declaration["refused"] = {
+  request: ["promptImage", "references", "referenceAudio", "referenceImages"],
+  price: ["audio", "outputFormat", "promptVideo", "ratio"]
+}
 
 const maxPromptLength = 1000
 const maxDataUriLength = 5 * 1024 * 1024
@@ -190,7 +201,7 @@ const video = (
   const read = (id: string, send: VideoJobs.Send) => send(versioned(HttpClientRequest.get(`v1/tasks/${id}`)), Task)
   return VideoJobs.offer<string>(http, upstream, model, {
     module: "Runway",
-    parameters: inputOf(parameters),
+    input: VideoInput.of(upstream.name, model, inputOf(parameters), refused),
     pollInterval: Duration.seconds(5),
     issueOf: (request) => issueOf(model, parameters, request),
     isHandle: Schema.is(Created.fields.id),

@@ -111,6 +111,28 @@ const isOpaque = (word: string): boolean =>
   })
 
 /**
+ * The message in one line of at most 500 characters, without URLs, host names, folders of the
+ * system, keys and ids of accounts. For messages of errors that nobody expected. A message for
+ * callers is that of {@link make}.
+ *
+ * @example
+ * ```ts
+ * import * as SafeMessage from "@model-gateway/providers/SafeMessage"
+ *
+ * SafeMessage.redact("cannot read https://cdn.example.com/a.png") // "cannot read <redacted>"
+ * ```
+ *
+ * @since 0.1.0
+ */
+export const redact = (message: string): string => {
+  const safe = patterns
+    .reduce((text, pattern) => text.replace(pattern, removed), message)
+    .replace(/[A-Za-z0-9_+/=~-]{12,}/g, (word) => (isOpaque(word) ? removed : word))
+  const line = safe.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim()
+  return line.length <= maxLength ? line : `${line.slice(0, maxLength - 1).toWellFormed()}…`
+}
+
+/**
  * The part of an upstream's message that a caller may read: one line of at most 500 characters
  * without URLs, host names, keys and account ids. Undefined if the message does not speak of the
  * input, or says nothing.
@@ -130,10 +152,6 @@ const isOpaque = (word: string): boolean =>
  */
 export const make = (message: string): string | undefined => {
   if (notTheInput.test(message)) return undefined
-  const safe = patterns
-    .reduce((text, pattern) => text.replace(pattern, removed), message)
-    .replace(/[A-Za-z0-9_+/=~-]{12,}/g, (word) => (isOpaque(word) ? removed : word))
-  const line = safe.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim()
-  if (line.replaceAll(removed, "").replace(/[^\p{L}\p{N}]+/gu, "") === "") return undefined
-  return line.length <= maxLength ? line : `${line.slice(0, maxLength - 1).toWellFormed()}…`
+  const line = redact(message)
+  return line.replaceAll(removed, "").replace(/[^\p{L}\p{N}]+/gu, "") === "" ? undefined : line
 }

@@ -14,6 +14,7 @@ import type { Adapter } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
 import { rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "./Model.ts"
+import type * as Passthrough from "./Passthrough.ts"
 import { Overloaded, type Reason, Unavailable, UnknownModel } from "./ProviderError.ts"
 import * as Ranking from "./Ranking.ts"
 import type { RerankRequest } from "./Rerank.ts"
@@ -27,9 +28,13 @@ const perCall = { documentsPerCall: 32, sizePerCall: 2_000_000 }
 /** The server tells its limit in `/info` only. Few models read more. */
 const mostTokens = { query: 32_768, pair: 32_768 }
 
+const passthrough: Passthrough.Declaration = {
+  documented: ["raw_scores", "truncate", "truncation_direction"],
+  refused: { request: ["query", "texts"], response: ["return_text"] }
+}
+
 const toBody = ({ options, query }: RerankRequest, documents: ReadonlyArray<string>) =>
-  // Longer texts are cut off, as hosted services do, unless the options say otherwise. The other
-  // options come first, so that they cannot replace what the request says.
+  // Longer texts are cut off, as hosted services do, unless the options say otherwise.
   Object.assign({ truncate: true }, options, { query, texts: documents, return_text: false })
 
 const encoder = new TextEncoder()
@@ -84,6 +89,7 @@ export const adapter: Adapter = {
     reasonOf,
     limits: perCall,
     mostTokens,
+    passthrough,
     size: { overhead: (request) => bytesOfJson(toBody(request, [])), of: bytesOfJson },
     toBody: (_model, request, { documents }) => toBody(request, documents),
     response: Response,

@@ -19,6 +19,8 @@ export interface TranscriptionRequest {
     readonly format: AudioFormat
     /** As measured by `AudioDuration`. */
     readonly durationSeconds: number
+    /** The caller's field that the audio comes from, for issues. Default: `input_audio.data`. */
+    readonly field?: string
   }
   /** ISO-639-1. Detected if absent. */
   readonly language?: string
@@ -76,6 +78,10 @@ export interface TranscriptionCapabilities {
   readonly verbose: boolean
   /** Whether it returns word timestamps. */
   readonly word_timestamps: boolean
+  /** Whether it takes a `language`. Otherwise it ignores one. Default: true. */
+  readonly language?: boolean
+  /** Whether it takes a `temperature`. Otherwise it ignores one. Default: true. */
+  readonly temperature?: boolean
   /** The largest audio file in bytes. Default: what the service accepts. */
   readonly max_bytes?: number | undefined
   /** The longest audio in seconds. Default: no limit. */
@@ -99,6 +105,35 @@ export interface Wanted {
   readonly seconds: number
   readonly verbose: boolean
 }
+
+/**
+ * What the model ignores of the request by its capabilities: a sentence for each field. The service
+ * adds what the offer's own `ignored` says.
+ *
+ * @since 0.1.0
+ */
+export const ignored = (
+  request: Pick<TranscriptionRequest, "language" | "temperature" | "timestamp_granularities">,
+  { language = true, temperature = true, word_timestamps }: TranscriptionCapabilities,
+  publicId: string
+): ReadonlyArray<string> => [
+  ...(request.language === undefined || language
+    ? []
+    : [`language: ${publicId} takes no language, so it was ignored.`]),
+  ...(request.temperature === undefined || temperature
+    ? []
+    : [`temperature: ${publicId} takes no temperature, so it was ignored.`]),
+  ...(!request.timestamp_granularities.includes("word") || word_timestamps
+    ? []
+    : [`timestamp_granularities: ${publicId} returns no times of words, so "word" was ignored.`])
+]
+
+/**
+ * The field of the request that the audio comes from, for issues.
+ *
+ * @since 0.1.0
+ */
+export const audioFieldOf = ({ audio }: TranscriptionRequest): string => audio.field ?? "input_audio.data"
 
 const whole = (value: number): string => value.toLocaleString("en-US", { maximumFractionDigits: 1 })
 

@@ -75,7 +75,7 @@ export interface SubmittedVideo {
  *
  * @since 0.1.0
  */
-export type VideoStatus =
+export type VideoStatus = (
   | {
       readonly status: "in_progress"
       /** From 0 to 1. */
@@ -90,6 +90,12 @@ export type VideoStatus =
       readonly charge: Charge
     }
   | { readonly status: "failed"; readonly message: string }
+) & {
+  /**
+   * What the upstream says that it ignored, a sentence for each. Added to the offer's `ignored`.
+   */
+  readonly warnings?: ReadonlyArray<string>
+}
 
 /**
  * A kind of reference asset.
@@ -114,14 +120,18 @@ export interface VideoSize {
 export interface VideoCapabilities {
   readonly resolutions: ReadonlyArray<Resolution>
   readonly aspect_ratios: ReadonlyArray<AspectRatio>
-  /** Duration in seconds if the request has none. */
+  /** Duration in seconds if the request has none. 0 if it is that of the video to upscale. */
   readonly default_duration: number
   /** Maximum duration in seconds. */
   readonly max_duration: number
   /** Whether images without a prompt are enough. */
   readonly prompt_optional: boolean
+  /** Whether it uses a `prompt`. Otherwise it ignores one. Default: true. */
+  readonly prompt?: boolean
   /** Whether it supports `frame_images`. */
   readonly frame_images: boolean
+  /** Whether it takes a last frame too. Default: true, if it supports `frame_images`. */
+  readonly last_frame?: boolean
   /** Whether it generates audio by default. */
   readonly generate_audio: boolean
   /**
@@ -129,6 +139,8 @@ export interface VideoCapabilities {
    * making one.
    */
   readonly upscale: boolean
+  /** The least and the greatest `upscale_factor`. Default: not known. */
+  readonly upscale_factors?: { readonly min: number; readonly max: number }
   /**
    * The model's table of pixels: requests may have these as `size`. Absent: not known, so that the
    * offer's own check decides.
@@ -149,8 +161,6 @@ export interface VideoCapabilities {
   readonly audio_needs_image?: boolean
   /** The most references to images. Default: no limit of the model's own. */
   readonly max_reference_images?: number
-  /** The fields of `provider.options` that are known to work. Default: none is known. */
-  readonly passthrough?: ReadonlyArray<string>
 }
 
 /**
@@ -213,11 +223,12 @@ const contradictions = (size: string, { aspect_ratio, resolution }: VideoRequest
   ]
 }
 
-const sizeIssues = (request: VideoRequest, { sizes }: VideoCapabilities, id: string): ReadonlyArray<Issue> => {
+const sizeIssues = (request: VideoRequest, { sizes, upscale }: VideoCapabilities, id: string): ReadonlyArray<Issue> => {
   const { aspect_ratio, resolution, size } = request
   if (size === undefined) return []
   if (sizes === undefined) return contradictions(size, request)
   if (sizes.length === 0) {
+    if (upscale) return [{ path: "size", message: `${id} makes the size that upscale_factor says` }]
     return [{ path: "size", message: `the sizes of ${id} in pixels are not known. Use resolution and aspect_ratio.` }]
   }
   const named = sizes.filter((entry) => entry.size === size)
@@ -263,7 +274,8 @@ export const usedReferences = (
 
 /**
  * What the model ignores of the request: a sentence for each field. The specification allows it for
- * references to audio and video, and for `seed`.
+ * references to audio and video, and for `seed`. A model that upscales may have no use for a
+ * `prompt`.
  *
  * @since 0.1.0
  */
@@ -283,6 +295,9 @@ export const ignored = (
     ),
     ...(request.seed !== undefined && capabilities.seed === false
       ? [`seed: ${publicId} takes no seed, so it was ignored.`]
+      : []),
+    ...(request.prompt !== undefined && capabilities.prompt === false
+      ? [`prompt: ${publicId} takes no prompt, so it was ignored.`]
       : [])
   ]
 }
@@ -314,15 +329,44 @@ const hasImages = (request: VideoRequest): boolean =>
   (request.frame_images?.length ?? 0) > 0 ||
   (request.input_references?.some((reference) => reference.type === "image_url") ?? false)
 
+const hasLastFrame = ({ frame_images = [] }: VideoRequest): boolean =>
+  frame_images.some(({ frame_type }) => frame_type === "last_frame")
+
 const hasPrompt = (request: VideoRequest): boolean => (request.prompt ?? "").trim() !== ""
 
 const promptIssues = (request: VideoRequest, capabilities: VideoCapabilities, id: string): ReadonlyArray<Issue> => {
-  if (hasPrompt(request) || (capabilities.prompt_optional && hasImages(request))) return []
+  if (hasPrompt(request) || capabilities.upscale || (capabilities.prompt_optional && hasImages(request))) return []
   return [
     {
       path: "prompt",
       message: capabilities.prompt_optional ? `${id} needs a prompt or an image` : `${id} needs a prompt`
     }
+  ]
+}
+
+/** What an upscaled video keeps of the given one, that there is one, and by how much. */
+const upscaleIssues = (
+  request: VideoRequest,
+  { default_duration, generate_audio, upscale, upscale_factors }: VideoCapabilities,
+  id: string
+): ReadonlyArray<Issue> => {
+  if (!upscale) return []
+  const { duration = default_duration, input_references = [], upscale_factor } = request
+  const { max = Infinity, min = 0 } = upscale_factors ?? {}
+  const videos = input_references.filter((reference) => kindOf(reference) === "video").length
+  return [
+    ...(videos === 1
+      ? []
+      : [{ path: "input_references", message: `${id} upscales one video, of type video_url, not ${videos}` }]),
+    ...(duration === default_duration
+      ? []
+      : [{ path: "duration", message: `${id} makes a video as long as the given one` }]),
+    ...((request.generate_audio ?? generate_audio) === generate_audio
+      ? []
+      : [{ path: "generate_audio", message: `${id} makes no audio` }]),
+    ...(upscale_factor === undefined || (upscale_factor >= min && upscale_factor <= max)
+      ? []
+      : [{ path: "upscale_factor", message: `${id} upscales by ${min} to ${max}` }])
   ]
 }
 
@@ -360,6 +404,7 @@ export const unsupported = (
   alternatives: ReadonlyArray<string> = []
 ): ReadonlyArray<Issue> => [
   ...promptIssues(request, capabilities, publicId),
+  ...upscaleIssues(request, capabilities, publicId),
   ...((request.duration ?? 1) <= capabilities.max_duration
     ? []
     : [{ path: "duration", message: `${publicId} supports at most ${capabilities.max_duration} seconds` }]),
@@ -370,6 +415,9 @@ export const unsupported = (
   ...((request.frame_images?.length ?? 0) === 0 || capabilities.frame_images
     ? []
     : [{ path: "frame_images", message: `${publicId} does not support frame images` }]),
+  ...(capabilities.frame_images && capabilities.last_frame === false && hasLastFrame(request)
+    ? [{ path: "frame_images", message: `${publicId} takes no last frame` }]
+    : []),
   ...(["creativity", "upscale_factor"] as const).flatMap((path) =>
     request[path] === undefined || capabilities.upscale
       ? []

@@ -14,6 +14,7 @@ import type { Adapter } from "./Adapter.ts"
 import * as Catalogue from "./Catalogue.ts"
 import { isPerToken, rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "./Model.ts"
+import type * as Passthrough from "./Passthrough.ts"
 import { InputTooLarge, Overloaded, type Reason, UnknownModel } from "./ProviderError.ts"
 import * as Ranking from "./Ranking.ts"
 import type { RerankRequest } from "./Rerank.ts"
@@ -27,8 +28,12 @@ const perCall = { documentsPerCall: 1000, sizePerCall: 600_000 }
 /** Of `rerank-2.5`, the largest. Voyage cuts the rest off. */
 const mostTokens = { query: 8000, pair: 32_000 }
 
+const passthrough: Passthrough.Declaration = {
+  documented: ["truncation"],
+  refused: { request: ["query", "documents", "top_k", "top_n"], response: ["return_documents"] }
+}
+
 const toBody = (model: RerankModel, { options, query }: RerankRequest, { documents, top_n }: Ranking.Part) =>
-  // The options come first, so that they cannot replace what the request says.
   Object.assign({}, options, { model: model.upstreamId, query, documents, top_k: top_n, return_documents: false })
 
 // Response mapping
@@ -74,6 +79,7 @@ export const adapter: Adapter = {
     reasonOf,
     limits: perCall,
     mostTokens,
+    passthrough,
     toBody,
     response: Response,
     toRanked: ({ data, usage }) => ({ results: data, total_tokens: usage?.total_tokens })

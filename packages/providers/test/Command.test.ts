@@ -122,6 +122,8 @@ describe("Command", () => {
       assert.strictEqual(Number(offer.quote(speaking("one two three"))), 30)
       assert.deepStrictEqual(offer.capabilities, {
         audio_formats: ["wav"],
+        language: false,
+        temperature: false,
         verbose: false,
         word_timestamps: false,
         max_bytes: undefined,

@@ -48,14 +48,11 @@ describe("Deepgram", () => {
     }).pipe(provide(services))
   )
 
-  it.live("passes options on, but none that the request decides", () =>
+  it.live("passes options on, also in place of the language of the request", () =>
     Effect.gen(function* () {
       const { double, nova } = yield* deepgram()
       const options: Schema.JsonObject = {
-        model: "nova-2",
         language: "fr",
-        detect_language: true,
-        callback: "https://example.com",
         smart_format: false,
         utt_split: 1.5,
         tag: ["a", "b"],
@@ -64,8 +61,8 @@ describe("Deepgram", () => {
       yield* nova.run(speaking("hello", { language: "de", timestamp_granularities: ["segment"], options }))
       assert.deepStrictEqual(queryOf(double), {
         model: "nova-3",
-        language: "de",
         utterances: "true",
+        language: "fr",
         smart_format: "false",
         utt_split: "1.5",
         tag: "b"
@@ -139,6 +136,9 @@ describe("Deepgram", () => {
         [{}, 287],
         [{ diarize: true }, 420],
         [{ diarize: "false", redact: null }, 287],
+        // However it is written.
+        [{ "Diarize[]": ["false", true] }, 420],
+        [{ language: ["en", "Multi"] }, 347],
         [{ language: "multi" }, 347],
         [{ language: "multi", diarize: true }, 480]
       ]
@@ -153,13 +153,14 @@ describe("Deepgram", () => {
       }
       const sent = double.state.requests.length
       const refused = yield* Effect.forEach(
-        [{ redact: ["pci"] }, { summarize: "v2" }, { multichannel: true }],
+        [{ redact: ["pci"] }, { summarize: "v2" }, { multichannel: true }, { sample_rate: 8000 }],
         (options) => Effect.map(Effect.flip(nova.run(asked(options))), ({ reason }) => told(reason))
       )
       assert.deepStrictEqual(refused, [
-        "InvalidRequest: provider.options.deepgram.redact is billed apart and has no price here",
-        "InvalidRequest: provider.options.deepgram.summarize is billed apart and has no price here",
-        "InvalidRequest: provider.options.deepgram.multichannel is not supported"
+        "InvalidRequest: provider.options.deepgram.redact: it is billed apart and has no price here",
+        "InvalidRequest: provider.options.deepgram.summarize: it is billed apart and has no price here",
+        "InvalidRequest: provider.options.deepgram.multichannel: changes the price, so it cannot be passed on",
+        "InvalidRequest: provider.options.deepgram.sample_rate: changes the price, so it cannot be passed on"
       ])
       assert.lengthOf(double.state.requests, sent)
     }).pipe(provide(services))
@@ -202,8 +203,8 @@ describe("Deepgram", () => {
         yield* failing({ body: { metadata: { duration: -1 } } })
       ]
       assert.deepStrictEqual(failures.map(told), [
-        "Timeout: the provider did not answer in time",
-        "Timeout: the provider did not answer in time",
+        "ConnectionLost: the connection to the provider was lost before its answer was complete",
+        "ConnectionLost: the connection to the provider was lost before its answer was complete",
         "Timeout: the provider did not answer in time",
         "BadResponse: not JSON but text/plain",
         "BadResponse: JSON of another form at metadata",

@@ -7,6 +7,7 @@ import type { VideoRequest } from "../src/Video.ts"
 import type { Scripted } from "./support/Double.mjs"
 import { documentedMessages, startFalDouble } from "./support/FalDouble.mjs"
 import { video } from "./support/JobDouble.mjs"
+import { mp4, mp4Uri } from "./support/Mp4Double.mjs"
 import {
   credential,
   image,
@@ -24,7 +25,13 @@ import {
 const veo = "fal/fal-ai/veo3.1"
 const kling = "fal/fal-ai/kling-video/v2.5-turbo/pro/image-to-video"
 
+const topaz = "fal/topaz/upscale/video/creative"
+
 const double = started(startFalDouble)
+
+const source = (...urls: ReadonlyArray<string>): VideoRequest => ({
+  input_references: urls.map((url) => ({ type: "video_url", video_url: { url } }))
+})
 
 const at = (model = veo, options: Partial<Upstream> = {}) =>
   Effect.gen(function* () {
@@ -65,6 +72,82 @@ describe("fal", () => {
         seen.map(({ headers }) => headers["authorization"]),
         [...Array.from({ length: 5 }, () => `Key ${key}`), undefined]
       )
+    }).pipe(undici)
+  )
+
+  it.live("upscales a video, and charges its length also when the request no longer has it", () =>
+    Effect.gen(function* () {
+      const { content, fal, follow, offer, submit } = yield* at(topaz)
+      const wanted: VideoRequest = { ...source(mp4Uri(2.4)), prompt: "fog", creativity: 0.25, upscale_factor: 4 }
+      const handle = yield* submit({ ...wanted, seed: 7, options: { sharp: 0.5 } })
+      yield* submit(source(mp4Uri(2.4)))
+      assert.deepStrictEqual(
+        fal.state.requests.map(({ text, url }): unknown => [url, JSON.parse(text)]),
+        [
+          [
+            "/topaz/upscale/video/creative",
+            {
+              prompt: "fog",
+              sharp: 0.5,
+              target_fps: 30,
+              video_url: mp4Uri(2.4),
+              upscale_factor: 4,
+              creativity: 0.25
+            }
+          ],
+          ["/topaz/upscale/video/creative", { target_fps: 30, video_url: mp4Uri(2.4), upscale_factor: 2 }]
+        ]
+      )
+      const stored = source("data:,")
+      assert.deepStrictEqual<unknown>(yield* follow(handle, stored), {
+        status: "completed",
+        outputs: 1,
+        charge: { cost: 1_500_000, usage: { seconds: 2.4, videos: 1 } }
+      })
+      assert.deepStrictEqual<unknown>([offer.quote(wanted), offer.quote(source(mp4Uri(300)))], [1_500_000, 150_000_000])
+      assert.deepStrictEqual(yield* content(handle, stored), Buffer.from(video))
+      assert.deepStrictEqual(offer.ignored?.({ ...wanted, seed: 7 }), [
+        `seed: ${topaz} takes no seed, so it was ignored.`
+      ])
+    }).pipe(undici)
+  )
+
+  it.live("upscales only what it can measure, within the bounds of the model", () =>
+    Effect.gen(function* () {
+      const { fal, offer } = yield* at(topaz)
+      const uri = mp4Uri(2)
+      const inFragments = mp4({ boxes: ["mvex"], tracks: [{ frames: 50, step: 40 }] }).toString("base64")
+      const at0 = "input_references.0.video_url.url"
+      const refused: ReadonlyArray<readonly [VideoRequest, string]> = [
+        [{}, `input_references: ${topaz} upscales one video, of type video_url, not 0`],
+        [source(uri, uri), `input_references: ${topaz} upscales one video, of type video_url, not 2`],
+        [
+          source("https://example.com/a.mp4"),
+          `${at0}: Expected a data:video/mp4;base64, URI, because the length of the video decides the price`
+        ],
+        [source(`data:video/mp4;base64,${inFragments}`), `${at0}: the MP4 cannot be measured: it is in fragments`],
+        [source(mp4Uri(300.04)), `${at0}: ${topaz} upscales videos of at most 300 seconds, not 300.04`],
+        [
+          { ...source(mp4Uri(20)), prompt: "fog" },
+          `${at0}: ${topaz} upscales at most 450 frames with a prompt, not 500`
+        ],
+        [{ ...source(uri), upscale_factor: 4.5 }, `upscale_factor: ${topaz} upscales by 1 to 4`],
+        [{ ...source(uri), creativity: 1.5 }, `creativity: ${topaz} takes 0 to 1`],
+        [{ ...source(uri), duration: 2 }, `duration: ${topaz} makes a video as long as the given one`],
+        [{ ...source(uri), generate_audio: true }, `generate_audio: ${topaz} makes no audio`],
+        [{ ...source(uri), resolution: "4K" }, `resolution: ${topaz} does not support resolution`],
+        [{ ...source(uri), size: "1280x720" }, `size: ${topaz} makes the size that upscale_factor says`],
+        [{ ...source(uri), frame_images: [image] }, `frame_images: ${topaz} does not support frame images`],
+        [
+          { ...source(uri), options: { target_fps: 60 } },
+          "provider.options.fal.target_fps: changes the price, so it cannot be passed on"
+        ]
+      ]
+      for (const [wanted, message] of refused) {
+        assert.strictEqual(told((yield* Effect.flip(offer.check(wanted))).reason), `InvalidRequest: ${message}`)
+      }
+      yield* offer.check({ ...source(uri), duration: 0, generate_audio: false })
+      assert.deepStrictEqual(fal.state.requests, [])
     }).pipe(undici)
   )
 
@@ -218,7 +301,7 @@ describe("fal", () => {
         [{ status: 429, body: {} }, "RateLimited"],
         [{ status: 503, body: {} }, "Overloaded"],
         [{ status: 500, body: {} }, "BadResponse"],
-        [{ fault: "cutBody" }, "Timeout"],
+        [{ fault: "cutBody" }, "ConnectionLost"],
         [{ fault: "hang" }, "Timeout"]
       ]
       for (const [result, tag] of cases) {
@@ -294,8 +377,11 @@ describe("fal", () => {
         [{ status: 500, body: { detail: "Internal server error" } }, "BadResponse: status 500"],
         [{ body: { request_id: "1" } }, "BadResponse: JSON of another form at status_url"],
         [{ headers: { "content-type": "text/html" }, body: "<html>" }, "BadResponse: not JSON but text/html"],
-        [{ fault: "cutBody" }, "Timeout: the provider did not answer in time"],
-        [{ fault: "cut" }, "Timeout: the provider did not answer in time"],
+        [
+          { fault: "cutBody" },
+          "ConnectionLost: the connection to the provider was lost before its answer was complete"
+        ],
+        [{ fault: "cut" }, "ConnectionLost: the connection to the provider was lost before its answer was complete"],
         [{ fault: "hang" }, "Timeout: the provider did not answer in time"]
       ]
       for (const [scripted, expected] of cases) {

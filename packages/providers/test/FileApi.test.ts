@@ -41,7 +41,7 @@ const failures: ReadonlyArray<readonly [answer: Scripted, reason: string]> = [
   [{ status: 429, headers: { "retry-after": "7" }, body: {} }, "RateLimited"],
   [{ status: 500, body: {} }, "BadResponse"],
   [{ status: 529, body: {} }, "Overloaded"],
-  [{ fault: "cutBody" }, "Timeout"],
+  [{ fault: "cutBody" }, "ConnectionLost"],
   [{ headers: { "content-type": "text/html" }, body: "<html>" }, "BadResponse"],
   [{ body: { deleted: true } }, "BadResponse"]
 ]

@@ -115,8 +115,11 @@ describe("Gateway", () => {
         [{ body: ranking({ usage: { cost: -1 } }) }, "BadResponse: a cost that cannot be"],
         [{ body: ranking({ usage: { search_units: -5 } }) }, "BadResponse: a count of search_units that cannot be"],
         [{ fault: "endless" }, "BadResponse: more than 4194474 bytes"],
-        [{ fault: "cutBody" }, "Timeout: the provider did not answer in time"],
-        [{ fault: "cut" }, "Timeout: the provider did not answer in time"],
+        [
+          { fault: "cutBody" },
+          "ConnectionLost: the connection to the provider was lost before its answer was complete"
+        ],
+        [{ fault: "cut" }, "ConnectionLost: the connection to the provider was lost before its answer was complete"],
         [{ fault: "notHttp" }, "BadResponse: not HTTP"]
       ]
       for (const [scripted, expected] of failures) {
@@ -286,6 +289,12 @@ describe("Gateway", () => {
       const { answer, charge } = yield* rerank.run(request, credential)
       assert.deepStrictEqual(answer.results, [{ index: 1, relevance_score: 0.5 }])
       assert.deepStrictEqual<unknown>(charge, { cost: 1000, usage: { search_units: 1, total_tokens: 7 } })
+      // At a cost of the upstream's, only the upstream knows what it counted.
+      behind.next({ body: ranking({ results: [result(1)], usage: { cost: 0.002, total_tokens: 7 } }) })
+      assert.deepStrictEqual<unknown>((yield* rerank.run(request, credential)).charge, {
+        cost: 2000,
+        usage: { total_tokens: 7 }
+      })
       behind.next({ body: { text: "tea" } })
       const audio = { source: fromBytes(new Uint8Array(9)), format: "ogg" as const, durationSeconds: 2.5 }
       const heard = yield* transcription.run({ audio, timestamp_granularities: [], language: "en" }, credential)
@@ -293,9 +302,50 @@ describe("Gateway", () => {
         answer: { text: "tea", duration: 2.5, segments: [] },
         charge: { cost: 250, usage: { seconds: 2.5 } }
       })
-      const { headers, text } = behind.state.requests[1] ?? assert.fail("no request")
+      const { headers, text } = behind.state.requests[2] ?? assert.fail("no request")
       assert.include(text, 'filename="audio.ogg"')
       assert.isUndefined(headers["idempotency-key"])
+    }).pipe(undici)
+  )
+
+  it.live("passes on what the upstream ignored, bounded, without secrets, with the model's id of this gateway", () =>
+    Effect.gen(function* () {
+      const { behind, credential, rerank, transcription, video } = yield* offered()
+      const temperature = "temperature: a/hear takes no temperature, so it was ignored."
+      const ignored = "temperature: gateway/a/hear takes no temperature, so it was ignored."
+      const hostile = [
+        `seed: ${key} takes none.`,
+        `documents.0: cut, see https://${"x".repeat(2000)}.example.com for more`,
+        "Your credits are low: top up your account.",
+        "x ".repeat(5000)
+      ]
+      behind.next({ body: { text: "tea", warnings: [temperature, ...hostile] } })
+      const audio = { source: fromBytes(new Uint8Array(9)), format: "ogg" as const, durationSeconds: 2.5 }
+      const heard = yield* transcription.run({ audio, timestamp_granularities: [], temperature: 0.5 }, credential)
+      const { warnings = [] } = heard.answer
+      assert.deepStrictEqual(warnings.slice(0, 3), [
+        ignored,
+        "seed: <redacted> takes none.",
+        "documents.0: cut, see <redacted> for more"
+      ])
+      assert.lengthOf(warnings, 4)
+      assert.isAtMost(warnings[3]?.length ?? 0, 500)
+
+      const many = Array.from({ length: 1000 }, (_, index) => `documents.${index}: cut`)
+      behind.next({ body: ranking({ results: [result(1)], warnings: many }) })
+      const documents = many.map((text) => ({ text }))
+      assert.lengthOf((yield* rerank.run({ ...request, documents }, credential)).answer.warnings ?? [], 100)
+
+      const job = { id: "vid_1", polling_url: "/api/v1/videos/vid_1", warnings: ["seed: a/film takes no seed."] }
+      for (const more of [
+        { status: "in_progress" },
+        { status: "failed", error: "no" },
+        { status: "completed", unsigned_urls: ["/a"] }
+      ]) {
+        behind.next({ body: { ...job, ...more } })
+        const status = yield* video.poll({ handle: "vid_1", request: { prompt: "tea" } }, credential)
+        assert.deepStrictEqual(status.warnings, ["seed: gateway/a/film takes no seed."])
+      }
     }).pipe(undici)
   )
 

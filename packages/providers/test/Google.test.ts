@@ -222,8 +222,8 @@ describe("Google", () => {
         [googleError(504, "DEADLINE_EXCEEDED", "deadline"), "Timeout: the provider did not answer in time"],
         [{ body: "<html>", headers: { "content-type": "text/html" } }, "BadResponse: not JSON but text/html"],
         [{ body: { id: "../files" } }, "BadResponse: JSON of another form at id"],
-        [{ fault: "cut" }, "Timeout: the provider did not answer in time"],
-        [{ fault: "cutBody" }, "Timeout: the provider did not answer in time"]
+        [{ fault: "cut" }, "ConnectionLost: the connection to the provider was lost before its answer was complete"],
+        [{ fault: "cutBody" }, "ConnectionLost: the connection to the provider was lost before its answer was complete"]
       ]
       const { google, submit } = yield* at()
       for (const [scripted, expected] of failures) {

@@ -42,7 +42,7 @@ describe("Jina", () => {
   it.live("sends what the request says", () =>
     Effect.gen(function* () {
       const { double, run } = yield* offered(subject)
-      const options = { model: "xyz", documents: [], truncation: false, return_documents: true }
+      const options = { truncation: false }
       yield* run({ ...request, top_n: 2, options })
       assert.deepStrictEqual(JSON.parse(double.state.requests[0]?.text ?? ""), {
         model: "jina-reranker-v2-base-multilingual",
@@ -116,6 +116,61 @@ describe("Jina", () => {
         'InputTooLarge: the model "jina/jina-reranker-v3" ranks at most 2048 documents per request'
       )
       assert.deepStrictEqual(double.state.requests, [])
+    }).pipe(undici)
+  )
+
+  it.live("ranks images by URL and in base64 beside texts, and quotes enough for them [spec L4]", () =>
+    Effect.gen(function* () {
+      const m0 = Jina.adapter.models.find(({ upstreamId }) => upstreamId === "jina-reranker-m0")
+      if (m0?.kind !== "rerank") return assert.fail("no multimodal model")
+      const { double, offer, run } = yield* offered(subject, {}, m0)
+      assert.isTrue(offer.capabilities.image_documents)
+      const pixels = Buffer.from("a small picture").toString("base64")
+      const documents = [
+        { text: "coffee" },
+        { image: "https://example.com/green/tea.png" },
+        { image: `data:image/png;base64,${pixels}` }
+      ]
+      const { answer, charge } = yield* run({ ...request, documents, top_n: 1 })
+      assert.deepStrictEqual(
+        answer.results.map(({ index }) => index),
+        [1]
+      )
+      assert.deepInclude(JSON.parse(double.state.requests[0]?.text ?? ""), {
+        model: "jina-reranker-m0",
+        documents: ["coffee", { image: "https://example.com/green/tea.png" }, { image: pixels }]
+      })
+      assert.isAtLeast(charge.usage["total_tokens"] ?? 0, 2 * 768)
+      assert.isAtLeast(offer.quote({ ...request, documents }), charge.cost)
+      // 10,240 tokens for an image, of which a million cost 50,000 micro-credits.
+      assert.strictEqual(Number(offer.quote({ ...request, documents: [{ image: pixels }] })), 512)
+
+      const both = yield* Effect.flip(run({ ...request, documents: [{ text: "a" }, { text: "b", image: pixels }] }))
+      assert.strictEqual(
+        reasonText(both.reason),
+        "InvalidRequest: documents.1: jina/jina-reranker-m0 takes a text or an image in a document, not both"
+      )
+      assert.lengthOf(double.state.requests, 1)
+    }).pipe(undici)
+  )
+
+  it.live("merges the rankings of images in several calls", () =>
+    Effect.gen(function* () {
+      const m0: RerankModel = {
+        ...v3,
+        upstreamId: "jina-reranker-m0",
+        parameters: { documentsPerCall: 2, imageTokens: 9 }
+      }
+      const { double, run } = yield* offered(subject, {}, m0)
+      const images = ["coffee", "milk", "black", "tea", "green"].map((name) => ({
+        image: `https://example.com/${name}.png`
+      }))
+      const { answer } = yield* run({ query: "green", documents: images, top_n: 1 })
+      assert.deepStrictEqual(
+        answer.results.map(({ index }) => index),
+        [4]
+      )
+      assert.lengthOf(double.state.requests, 3)
     }).pipe(undici)
   )
 

@@ -49,22 +49,22 @@ describe("OpenAi", () => {
         timestamp_granularities: ["segment"],
         options: {
           prompt: "Ümläute",
-          model: "xyz",
           language: "de",
-          response_format: "srt",
-          stream: true,
-          "include[]": ["logprobs"]
+          include: ["logprobs", "words"],
+          chunking_strategy: { type: "server_vad" }
         }
       })
       yield* whisper.run(request)
       assert.deepStrictEqual(pairs(double), [
         ["model", "whisper-1"],
-        ["language", "en"],
         ["temperature", "0.2"],
         ["response_format", "verbose_json"],
         ["timestamp_granularities[]", "segment"],
         ["prompt", "Ümläute"],
+        ["language", "de"],
         ["include[]", "logprobs"],
+        ["include[]", "words"],
+        ["chunking_strategy", '{"type":"server_vad"}'],
         ["file", "speech: hello world"]
       ])
       assert.strictEqual(sent(double).at(-1)?.filename, "audio.wav")
@@ -87,7 +87,10 @@ describe("OpenAi", () => {
       const { openAi: double, whisper } = yield* openAi()
       const name = 'a"\r\ncontent-type: text/html\r\n\r\n'
       const { reason } = yield* Effect.flip(whisper.run(speaking("hello", { options: { [name]: "1" } })))
-      assert.strictEqual(told(reason), "InvalidRequest: provider.options.openai has a name that cannot be a form field")
+      assert.strictEqual(
+        told(reason),
+        "InvalidRequest: provider.options.openai: Expected names that can be fields of a form"
+      )
       assert.deepStrictEqual(double.state.requests, [])
     }).pipe(provide(services))
   )
@@ -128,7 +131,12 @@ describe("OpenAi", () => {
       })
       const plain = yield* whisper.run(speaking("hello world"))
       assert.deepStrictEqual(plain.answer, { text: "hello world", duration: 2, segments: [] })
-      assert.deepStrictEqual(pairs(double)[1], ["response_format", "json"])
+      assert.deepStrictEqual(pairs(double).slice(1, 3), [
+        ["temperature", "0"],
+        ["response_format", "json"]
+      ])
+      yield* whisper.run(speaking("hello world", { options: { temperature: 0.5 } }))
+      assert.deepInclude(pairs(double), ["temperature", "0.5"])
     }).pipe(provide(services))
   )
 
@@ -176,6 +184,7 @@ describe("OpenAi", () => {
       double.next({ body: { text: "x" } })
       const unbilled = yield* transcribe.run(request)
       assert.strictEqual(unbilled.charge.cost, transcribe.offer.quote(request))
+      assert.deepStrictEqual<unknown>(unbilled.charge.usage, { seconds: 3 })
     }).pipe(provide(services))
   )
 
@@ -287,8 +296,8 @@ describe("OpenAi", () => {
         Object.entries(failures).map(([name, reason]) => `${name}: ${told(reason)}`),
         [
           "unreachable: Unavailable: the provider is not available",
-          "cut: Timeout: the provider did not answer in time",
-          "cutBody: Timeout: the provider did not answer in time",
+          "cut: ConnectionLost: the connection to the provider was lost before its answer was complete",
+          "cutBody: ConnectionLost: the connection to the provider was lost before its answer was complete",
           "silent: Timeout: the provider did not answer in time",
           "silentBody: Timeout: the provider did not answer in time",
           "page: BadResponse: not JSON but text/html",

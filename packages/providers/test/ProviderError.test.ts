@@ -23,6 +23,7 @@ describe("ProviderError", () => {
       new Errors.Overloaded({}),
       new Errors.Unavailable({}),
       new Errors.Timeout(),
+      new Errors.ConnectionLost(),
       new Errors.BadResponse({ description: "no results" })
     ]
     assert.deepStrictEqual(
@@ -44,6 +45,7 @@ describe("ProviderError", () => {
       | "Overloaded"
       | "Unavailable"
       | "Timeout"
+      | "ConnectionLost"
       | "BadResponse"
       | "Simulated"
     >()

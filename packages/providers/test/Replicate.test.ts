@@ -104,7 +104,7 @@ describe("Replicate", () => {
         seed: 7,
         generate_audio: false,
         frame_images: [image, last],
-        options: { negative_prompt: "rain" }
+        options: { negative_prompt: "rain", prompt: "a harbor in fog", seed: 8 }
       })
       const { submit: submitSeedance } = yield* offered(Replicate.adapter, `${replicate.url}/v1`, seedance)
       yield* submitSeedance({
@@ -118,11 +118,11 @@ describe("Replicate", () => {
           {
             input: {
               negative_prompt: "rain",
-              prompt: "a harbor",
+              prompt: "a harbor in fog",
               duration: 6,
               resolution: "720p",
               aspect_ratio: "9:16",
-              seed: 7,
+              seed: 8,
               generate_audio: false,
               image: "https://example.com/a.png",
               last_frame: "https://example.com/b.png"
@@ -179,7 +179,10 @@ describe("Replicate", () => {
           { ...request, input_references: [{ type: "image_url", image_url: { url: "https://example.com/c.png" } }] },
           `input_references.0: ${veo} takes no image references`
         ],
-        [{ ...request, options: { fps: 60 } }, `provider.options.replicate.fps: ${veo} has no such option`]
+        [
+          { ...request, options: { fps: 60 } },
+          "provider.options.replicate.fps: changes the price, so it cannot be passed on"
+        ]
       ]
       for (const [wanted, message] of refused) {
         for (const call of [offer.check(wanted), submit(wanted)]) {
@@ -288,8 +291,11 @@ describe("Replicate", () => {
           { status: 201, headers: { "content-type": "text/html" }, body: "<html>" },
           "BadResponse: not JSON but text/html"
         ],
-        [{ fault: "cutBody" }, "Timeout: the provider did not answer in time"],
-        [{ fault: "cut" }, "Timeout: the provider did not answer in time"],
+        [
+          { fault: "cutBody" },
+          "ConnectionLost: the connection to the provider was lost before its answer was complete"
+        ],
+        [{ fault: "cut" }, "ConnectionLost: the connection to the provider was lost before its answer was complete"],
         [{ fault: "hang" }, "Timeout: the provider did not answer in time"]
       ]
       for (const [scripted, expected] of cases) {

@@ -128,7 +128,7 @@ describe("Runway", () => {
           "resolution: runway/gen4.5 does not support 1080p. Choose 720p.",
           "duration: runway/gen4.5 supports at most 10 seconds",
           "generate_audio: runway/gen4.5 makes videos without audio",
-          "provider.options.runway.outputFormat: runway/gen4.5 has no such option",
+          "provider.options.runway.outputFormat: changes the price, so it cannot be passed on",
           "frame_images.0.image_url.url: runway/gen4.5 takes a URL of at most 2048 characters, or a data: URI of at most 5 MiB",
           "frame_images: runway/gen4.5 takes no last frame",
           "frame_images: runway/gen4_turbo needs a first frame"
@@ -201,8 +201,8 @@ describe("Runway", () => {
         [{ status: 504 }, "Timeout: the provider did not answer in time"],
         [{ body: "<html>", headers: { "content-type": "text/html" } }, "BadResponse: not JSON but text/html"],
         [{ body: { id: "../keys" } }, "BadResponse: JSON of another form at id"],
-        [{ fault: "cut" }, "Timeout: the provider did not answer in time"],
-        [{ fault: "cutBody" }, "Timeout: the provider did not answer in time"]
+        [{ fault: "cut" }, "ConnectionLost: the connection to the provider was lost before its answer was complete"],
+        [{ fault: "cutBody" }, "ConnectionLost: the connection to the provider was lost before its answer was complete"]
       ]
       const { runway, submit } = yield* at()
       for (const [scripted, expected] of failures) {

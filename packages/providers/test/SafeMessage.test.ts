@@ -118,4 +118,18 @@ describe("SafeMessage", () => {
     assert.strictEqual(SafeMessage.withoutSecrets("a".repeat(10_000), secrets), "a".repeat(8192))
     assert.strictEqual(SafeMessage.withoutSecrets("q9Lm2x", [undefined, Redacted.make("")]), "q9Lm2x")
   })
+
+  it("redacts a message that nobody expected, and keeps its other words", () => {
+    const messages = [
+      ["connect ECONNREFUSED 127.0.0.1:6379", "connect ECONNREFUSED <redacted>"],
+      [
+        "the credentials postgres://user:secret@db.example.com/x are wrong,\nas is mg_sk_4gT6hVq8ZxW2rN5mB7cJ9kL3pQ1sD0fY8aE4u",
+        "the credentials <redacted> are wrong, as is <redacted>"
+      ],
+      ["Cannot read properties of undefined (reading 'id')", "Cannot read properties of undefined (reading 'id')"],
+      ["", ""]
+    ] as const
+    for (const [message, safe] of messages) assert.strictEqual(SafeMessage.redact(message), safe)
+    assert.strictEqual(SafeMessage.redact("word ".repeat(200)).length, 500)
+  })
 })

@@ -39,7 +39,7 @@ describe("Tei", () => {
     Effect.gen(function* () {
       const { double, run } = yield* offered(subject)
       yield* run({ ...request, top_n: 2 })
-      yield* run({ ...request, options: { truncate: false, texts: [], return_text: true } })
+      yield* run({ ...request, options: { truncate: false } })
       const body = {
         query: "green tea",
         texts: ["coffee", "green tea leaves", "black tea"],

@@ -83,19 +83,19 @@ for (const [name, client] of clients) {
       }).pipe(Effect.provide(client))
     )
 
-    it.live("times out if the connection breaks or the answer does not come after the request was sent", () =>
+    it.live("tells a connection that breaks after the request was sent from an answer that does not come", () =>
       Effect.gen(function* () {
         const timeLimit = Duration.millis(100)
-        const faults: ReadonlyArray<readonly [Scripted, Partial<UpstreamHttp.Options>]> = [
-          [{ fault: "cut" }, {}],
-          [{ fault: "reset" }, {}],
-          [{ fault: "cutBody" }, {}],
-          [{ fault: "hang" }, { timeLimit }],
-          [{ fault: "hangBody" }, { timeLimit }]
+        const faults: ReadonlyArray<readonly [Scripted, Partial<UpstreamHttp.Options>, Reason["_tag"]]> = [
+          [{ fault: "cut" }, {}, "ConnectionLost"],
+          [{ fault: "reset" }, {}, "ConnectionLost"],
+          [{ fault: "cutBody" }, {}, "ConnectionLost"],
+          [{ fault: "hang" }, { timeLimit }, "Timeout"],
+          [{ fault: "hangBody" }, { timeLimit }, "Timeout"]
         ]
-        for (const [scripted, options] of faults) {
+        for (const [scripted, options, tag] of faults) {
           const error = yield* Effect.flip(ask(scripted, options))
-          assert.strictEqual(error.reason._tag, "Timeout", scripted.fault)
+          assert.strictEqual(error.reason._tag, tag, scripted.fault)
           const hasAnswered = scripted.fault === "cutBody" || scripted.fault === "hangBody"
           assert.strictEqual(error.status, hasAnswered ? 200 : undefined, scripted.fault)
         }
@@ -197,7 +197,7 @@ for (const [name, client] of clients) {
         yield* until(() => state.requests[1]?.isClosed() === true)
         const timeLimit = Duration.millis(100)
         const failures: ReadonlyArray<readonly [Partial<UpstreamHttp.Options>, Scripted, Reason["_tag"]]> = [
-          [{}, { fault: "cutBody" }, "Timeout"],
+          [{}, { fault: "cutBody" }, "ConnectionLost"],
           [{ timeLimit }, { fault: "hangBody" }, "Timeout"],
           [{ timeLimit }, { fault: "hang" }, "Timeout"],
           [{}, { status: 401 }, "Unauthorized"]
@@ -520,7 +520,7 @@ describe("UpstreamHttp", () => {
       ])
       const type = { "content-type": "video/mp4" }
       assert.deepStrictEqual(yield* fails({ fault: "cutBody", headers: type }, link, hasty), [
-        new ProviderErrors.Timeout(),
+        new ProviderErrors.ConnectionLost(),
         200
       ])
       assert.deepStrictEqual(yield* fails({ fault: "hangBody", headers: type }, link, hasty), [

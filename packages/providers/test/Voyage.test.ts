@@ -28,7 +28,7 @@ describe("Voyage", () => {
   it.live("sends what the request says, under Voyage's names", () =>
     Effect.gen(function* () {
       const { double, run } = yield* offered(subject)
-      yield* run({ ...request, top_n: 2, options: { truncation: false, top_k: 1, return_documents: true } })
+      yield* run({ ...request, top_n: 2, options: { truncation: false } })
       assert.deepStrictEqual(JSON.parse(double.state.requests[0]?.text ?? ""), {
         model: "rerank-2.5",
         query: "green tea",

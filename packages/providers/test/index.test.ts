@@ -29,6 +29,7 @@ describe("the public surface", () => {
       "Offer",
       "OpenAi",
       "OpenAiFiles",
+      "Passthrough",
       "Pricing",
       "ProviderError",
       "Ranking",

@@ -15,17 +15,20 @@
  * An image's score is the mean over these words of the query. A text's score is that of
  * `sandbox/bm25`. A document with both has the higher one.
  *
- * Images are PNG or JPEG in `data:` URIs, because the sandbox fetches nothing. Each is looked at
- * through at most 4,096 evenly spaced pixels; transparent parts count as white.
+ * Images are PNG or JPEG, in `data:` URIs or by https URL. Links are fetched with
+ * `UpstreamHttp.LinkClient`, one after the other, at most {@link maxLinks} of a request; without
+ * that client they are refused. Each image is looked at through at most 4,096 evenly spaced pixels;
+ * transparent parts count as white.
  *
  * @since 0.1.0
  */
-import { invalidFields, invalidRequest, type ProviderError } from "@model-gateway/providers/ProviderError"
+import { invalidFields, type ProviderError } from "@model-gateway/providers/ProviderError"
 import type { RerankRequest } from "@model-gateway/providers/Rerank"
 import { Effect, Semaphore } from "effect"
 import * as Bm25 from "./Bm25.ts"
 import { featuresOf, type ImageFeatures, termsOf } from "./internal/imageFeatures.ts"
-import { type ImageFile, read } from "./internal/imageFile.ts"
+import { type ImageFile, read, readBytes } from "./internal/imageFile.ts"
+import * as ImageLink from "./internal/imageLink.ts"
 
 /**
  * The most pixels that an image may have. While an image is decoded, each pixel takes 4 bytes.
@@ -40,6 +43,13 @@ export const maxPixels = 16_777_216
  * @since 0.1.0
  */
 export const maxTotalPixels = 67_108_864
+
+/**
+ * The most images of a request by link.
+ *
+ * @since 0.1.0
+ */
+export const maxLinks = 64
 
 /** The most columns, and rows, of pixels that are looked at. */
 const side = 64
@@ -67,18 +77,27 @@ export const make: Effect.Effect<
   (request: Pick<RerankRequest, "query" | "documents" | "top_n">) => Effect.Effect<Bm25.Ranking, ProviderError>
 > = Effect.gen(function* () {
   const decoding = yield* Semaphore.make(1)
+  const fetchImage = yield* ImageLink.make
   // A native library, loaded when the first image arrives.
   const decoder = yield* Effect.cached(makeDecoder)
 
   return Effect.fnUntraced(function* ({ documents, query, top_n }) {
-    const images = yield* readAll(documents)
+    const count = counter()
+    const images = yield* readAll(documents, count)
     const texts = yield* Bm25.rank(
       query,
       documents.map(({ text }) => text ?? "")
     )
     const scores = new Map(texts.results.map(({ index, relevance_score }) => [index, relevance_score]))
     const terms = termsOf(query)
-    for (const [index, image] of images) {
+    for (const [index, given] of images) {
+      const image =
+        typeof given === "string"
+          ? yield* fetchImage(given).pipe(
+              Effect.catch(({ message }) => Effect.fail(invalid(index, message))),
+              Effect.flatMap((bytes) => count(index, readBytes(bytes)))
+            )
+          : given
       const decode = yield* decoder
       // Interruption would not stop the decoder, and the next one must not start before it ends.
       const features = yield* decoding.withPermit(Effect.uninterruptible(decode(image, index)))
@@ -93,27 +112,45 @@ export const make: Effect.Effect<
 
 const invalid = (index: number, message: string) => invalidFields([{ path: `documents.${index}.image`, message }])
 
-/** Checks every image before the first is decoded. */
-const readAll = Effect.fnUntraced(function* (documents: RerankRequest["documents"]) {
-  const images: Array<readonly [index: number, image: ImageFile]> = []
+/** Checks an image of a request, and what all of them have. */
+type Count = (index: number, file: ImageFile | string) => Effect.Effect<ImageFile, ProviderError>
+
+const counter = (): Count => {
   let total = 0
-  for (const [index, { image }] of documents.entries()) {
-    if (image === undefined) continue
-    const file = read(image)
-    if (typeof file === "string") return yield* invalid(index, file)
+  return (index, file) => {
+    if (typeof file === "string") return Effect.fail(invalid(index, file))
     const pixels = file.width * file.height
-    if (pixels === 0) return yield* invalid(index, "the image has no pixels")
+    if (pixels === 0) return Effect.fail(invalid(index, "the image has no pixels"))
     if (pixels > maxPixels) {
-      return yield* invalid(index, `the image has ${pixels} pixels. The maximum is ${maxPixels}`)
+      return Effect.fail(invalid(index, `the image has ${pixels} pixels. The maximum is ${maxPixels}`))
     }
     total += pixels
-    if (total > maxTotalPixels) {
-      return yield* invalidRequest(`the images have more than ${maxTotalPixels} pixels in total`)
+    if (total <= maxTotalPixels) return Effect.succeed(file)
+    const message = `the images have more than ${maxTotalPixels} pixels in total`
+    return Effect.fail(invalidFields([{ path: "documents", message }]))
+  }
+}
+
+/**
+ * The images, or their links. Checks every image that is there before the first is fetched or
+ * decoded.
+ */
+const readAll = Effect.fnUntraced(function* (documents: RerankRequest["documents"], count: Count) {
+  const images: Array<readonly [index: number, image: ImageFile | string]> = []
+  let links = 0
+  for (const [index, { image }] of documents.entries()) {
+    if (image === undefined) continue
+    if (image.startsWith("https://")) {
+      links++
+      images.push([index, image])
+    } else {
+      images.push([index, yield* count(index, read(image))])
     }
-    images.push([index, file])
     yield* Effect.yieldNow
   }
-  return images
+  if (links <= maxLinks) return images
+  const message = `at most ${maxLinks} images are fetched for a request, not ${links}. Send data: URIs`
+  return yield* invalidFields([{ path: "documents", message }])
 })
 
 type Decode = (image: ImageFile, index: number) => Effect.Effect<ImageFeatures, ProviderError>

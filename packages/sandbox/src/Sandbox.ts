@@ -8,6 +8,7 @@
  * | `sandbox/colors` | ranks images by color, brightness and shape | 0.001 credits a search unit |
  * | `sandbox/tones` | transcribes keypad tones in WAV audio | 0.0001 credits a second |
  * | `sandbox/title-card` | renders the prompt as a moving title card | 0.01 credits a second |
+ * | `sandbox/title-card-upscaler` | renders a title card again, larger | 0.01 credits a second |
  * | `sandbox/status-<code>` | answers with that failure | nothing |
  *
  * @since 0.1.0
@@ -15,6 +16,7 @@
 import { AspectRatio } from "@model-gateway/core/Video"
 import {
   gatewayCredential,
+  ignoredOptions,
   type OfferBase,
   type Offers,
   type RerankOffer,
@@ -22,15 +24,21 @@ import {
   type VideoOffer
 } from "@model-gateway/providers/Offer"
 import { cost, searchUnits } from "@model-gateway/providers/Pricing"
-import { invalidRequest, type ProviderError } from "@model-gateway/providers/ProviderError"
+import { invalidFields, type ProviderError } from "@model-gateway/providers/ProviderError"
 import type { RerankRequest, RerankResponse } from "@model-gateway/providers/Rerank"
-import type { TranscriptionRequest, TranscriptionResponse } from "@model-gateway/providers/Transcription"
+import {
+  audioFieldOf,
+  type TranscriptionRequest,
+  type TranscriptionResponse
+} from "@model-gateway/providers/Transcription"
 import { ignored } from "@model-gateway/providers/Video"
 import { Effect, type Scope, Stream } from "effect"
 import * as Bm25 from "./Bm25.ts"
 import * as Colors from "./Colors.ts"
+import * as Renders from "./internal/titleCardRenders.ts"
 import * as SandboxStatus from "./SandboxStatus.ts"
 import * as TitleCard from "./TitleCard.ts"
+import * as TitleCardUpscaler from "./TitleCardUpscaler.ts"
 import * as TitleCardVideo from "./TitleCardVideo.ts"
 import * as Tones from "./Tones.ts"
 import * as Wav from "./Wav.ts"
@@ -63,7 +71,7 @@ const textsOf = (
   const texts: Array<string> = []
   for (const [index, { text }] of documents.entries()) {
     if (text === undefined) {
-      return Effect.fail(invalidRequest(`document ${index} has no text, and ${publicId} ranks text only`))
+      return Effect.fail(invalidFields([{ path: `documents.${index}`, message: `${publicId} ranks text only` }]))
     }
     texts.push(text)
   }
@@ -91,6 +99,7 @@ const ranker = (
     isFree: microCredits === 0,
     pricing: { unit: "search_unit", microCredits },
     capabilities,
+    ignored: ignoredOptions({ provider: name, publicId }),
     quote,
     run
   }
@@ -104,18 +113,22 @@ const bm25 = (publicId: string, displayName: string, microCredits: number): Rera
 const transcriptionCapabilities: TranscriptionOffer["capabilities"] = {
   audio_formats: ["wav"],
   verbose: true,
-  word_timestamps: true
+  word_timestamps: true,
+  temperature: false
 }
 
 const transcribe = Effect.fnUntraced(function* (
   request: TranscriptionRequest
 ): Effect.fn.Return<TranscriptionResponse, ProviderError> {
   const { format, source } = request.audio
-  if (format !== "wav") return yield* invalidRequest(`sandbox/tones supports wav audio, not ${format}`)
+  const path = audioFieldOf(request)
+  if (format !== "wav") {
+    return yield* invalidFields([{ path, message: `sandbox/tones supports wav audio, not ${format}` }])
+  }
   // The audio is on the service's own disk. If it cannot be read, no provider failure describes
   // that.
   const bytes = yield* Effect.orDie(source.bytes)
-  const audio = yield* Effect.mapError(Wav.parse(bytes), (error) => invalidRequest(error.message))
+  const audio = yield* Effect.mapError(Wav.parse(bytes), ({ message }) => invalidFields([{ path, message }]))
   const presses = yield* Tones.presses(audio)
   const segments = Tones.segments(presses).map((segment, id) => ({ id, ...segment }))
   return {
@@ -138,6 +151,7 @@ const tones: TranscriptionOffer = {
   kind: "transcription",
   pricing: { unit: "second", microCredits: tonesPrice },
   capabilities: transcriptionCapabilities,
+  ignored: ignoredOptions({ provider: name, publicId: "sandbox/tones" }),
   quote: tonesQuote,
   run: Effect.fn("Sandbox.transcribe")(function* (request) {
     const answer = yield* transcribe(request)
@@ -163,8 +177,24 @@ const titleCard = (cards: TitleCardVideo.TitleCards): VideoOffer => ({
   kind: "video",
   pricing: { unit: "second", microCredits: TitleCardVideo.microCreditsPerSecond },
   capabilities: videoCapabilities,
-  ignored: (request) => ignored(request, videoCapabilities, "sandbox/title-card"),
+  ignored: (request) => [
+    ...ignored(request, videoCapabilities, "sandbox/title-card"),
+    ...ignoredOptions({ provider: name, publicId: "sandbox/title-card" })(request)
+  ],
   quote: TitleCardVideo.quote,
+  ...cards
+})
+
+const upscaler = (cards: TitleCardVideo.TitleCards): VideoOffer => ({
+  ...base(TitleCardUpscaler.id, "Title card upscaler"),
+  kind: "video",
+  pricing: { unit: "second", microCredits: TitleCardVideo.microCreditsPerSecond },
+  capabilities: TitleCardUpscaler.capabilities,
+  ignored: (request) => [
+    ...ignored(request, TitleCardUpscaler.capabilities, TitleCardUpscaler.id),
+    ...ignoredOptions({ provider: name, publicId: TitleCardUpscaler.id })(request)
+  ],
+  quote: TitleCardUpscaler.quote,
   ...cards
 })
 
@@ -221,14 +251,15 @@ const statusOffers: Offers = [
  */
 export const make = (options?: TitleCardVideo.Options): Effect.Effect<Offers, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const cards = yield* TitleCardVideo.make(options)
+    const renders = yield* Renders.make(options)
     const colors = yield* Colors.make
     return [
       bm25("sandbox/bm25", "BM25", 1000),
       bm25("sandbox/bm25:free", "BM25 (free)", 0),
       ranker("sandbox/colors", "Colors of images", 1000, { image_documents: true }, colors),
       tones,
-      titleCard(cards),
+      titleCard(TitleCardVideo.of(renders)),
+      upscaler(TitleCardUpscaler.make(renders)),
       ...statusOffers
     ]
   })

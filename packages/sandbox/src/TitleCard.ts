@@ -2,6 +2,9 @@
  * Renders a prompt as a moving title card: an H.264 video in an MP4 file that plays while it loads.
  * The same card always has the same bytes.
  *
+ * The file contains the card, with up to 2,000 characters of the prompt, so that
+ * `sandbox/title-card-upscaler` can render it again in another size.
+ *
  * Rendering runs in a worker thread, so it does not block the event loop. Interrupting the effect
  * terminates the thread.
  *
@@ -10,6 +13,7 @@
 import type { AspectRatio, Resolution } from "@model-gateway/core/Video"
 import { Effect, Option, Schema } from "effect"
 import { Worker } from "node:worker_threads"
+import { greatestLongSide, greatestShortSide, shortestSide } from "./internal/titleCardBounds.ts"
 import { Job, Message } from "./internal/titleCardJob.ts"
 
 /**
@@ -48,11 +52,6 @@ export interface Size {
  * @since 0.1.0
  */
 export const resolutions = ["480p", "720p", "768p", "1080p", "1K"] as const satisfies ReadonlyArray<Resolution>
-
-const shortestSide = 64
-const greatestShortSide = 1080
-/** 1080p at 21:9. */
-const greatestLongSide = 2520
 
 const even = (length: number): number => 2 * Math.round(length / 2)
 
@@ -149,6 +148,8 @@ export interface Card extends Size {
   readonly duration: number
   /** Determines colors and motion. */
   readonly seed: number
+  /** How far the hues turn, from 0 to 1, the opposite colors. Default: 0. */
+  readonly creativity?: number
 }
 
 // The compiled worker is next to the compiled module. From the sources, Node runs the TypeScript
@@ -167,7 +168,7 @@ const worker = new URL(`./internal/titleCardWorker.${import.meta.url.endsWith(".
  *
  * const mp4 = Effect.gen(function* () {
  *   const size = yield* sizeOf({ resolution: "480p", aspect_ratio: "1:1" })
- *   return yield* render({ ...size, prompt: "A quiet harbour", duration: 2, seed: 7 })
+ *   return yield* render({ ...size, prompt: "A quiet harbor", duration: 2, seed: 7 })
  * })
  * ```
  *
@@ -178,11 +179,13 @@ export const render = (
   onProgress: (share: number) => void = () => {}
 ): Effect.Effect<Uint8Array, RenderError> =>
   Effect.acquireUseRelease(
-    Effect.sync(
-      () =>
-        // The thread must not inherit flags of the service's process (inspector, preloads).
-        new Worker(worker, { name: "title-card", execArgv: [], workerData: Job.make({ ...card, frameRate }) })
-    ),
+    Effect.sync(() => {
+      // The thread must not inherit flags of the service's process (inspector, preloads).
+      const workerData = Job.make({ ...card, frameRate })
+      const thread = new Worker(worker, { name: "title-card", execArgv: [], workerData })
+      // Without a listener, the error of a thread that is interrupted now would end the process.
+      return thread.on("error", () => {})
+    }),
     (thread) =>
       Effect.callback<Uint8Array, RenderError>((resume) => {
         const broke = (message: string, cause: unknown) => resume(Effect.fail(new RenderError({ message, cause })))

@@ -1,10 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RerankDocument } from "@model-gateway/providers/Rerank"
 import { createCanvas } from "@napi-rs/canvas"
-import { Effect } from "effect"
+import { LinkClient } from "@model-gateway/providers/UpstreamHttp"
+import { Effect, Fiber } from "effect"
+import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
+import { TestClock } from "effect/testing"
 import { Buffer } from "node:buffer"
 import { crc32, deflateSync } from "node:zlib"
-import { make, maxPixels, maxTotalPixels } from "../src/Colors.ts"
+import { make, maxLinks, maxPixels, maxTotalPixels } from "../src/Colors.ts"
 import { read } from "../src/internal/imageFile.ts"
 
 type Format = "image/png" | "image/jpeg"
@@ -76,6 +79,21 @@ const scoreOf = (query: string, document: RerankDocument) =>
   Effect.map(rank(query, [document]), ({ results }) => Math.round((results[0]?.relevance_score ?? -1) * 100) / 100)
 
 /** The message of the failure of a call. */
+/** A client for links that answers by itself, or fails. */
+const linkClient = (
+  answerTo: (request: HttpClientRequest.HttpClientRequest) => Response | undefined,
+  failureOf: (
+    request: HttpClientRequest.HttpClientRequest
+  ) => HttpClientError.InvalidUrlError | HttpClientError.TransportError = (request) =>
+    new HttpClientError.TransportError({ request })
+) =>
+  HttpClient.make((request) => {
+    const answer = answerTo(request)
+    return answer === undefined
+      ? Effect.fail(new HttpClientError.HttpClientError({ reason: failureOf(request) }))
+      : Effect.succeed(HttpClientResponse.fromWeb(request, answer))
+  })
+
 const refusal = (documents: ReadonlyArray<RerankDocument>) =>
   Effect.map(Effect.flip(rank("red", documents)), ({ reason }) => [reason._tag, reason.message])
 
@@ -178,7 +196,8 @@ describe("sandbox/colors", () => {
       flipped[50] = (flipped[50] ?? 0) ^ 1
       const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"/>')
       const expected: ReadonlyArray<readonly [image: string, message: string]> = [
-        ["https://127.0.0.1:1/a.png", "send a data:image/…;base64, URI, because the sandbox fetches nothing"],
+        ["https://127.0.0.1:1/a.png", "send a data:image/…;base64, URI, because this gateway fetches no links"],
+        ["ftp://example.com/a.png", "send an https:// URL or a data:image/…;base64, URI"],
         [uriOf(svg, "image/svg+xml"), "send a PNG or a JPEG"],
         [uriOf(Buffer.from("hello")), "send a PNG or a JPEG"],
         [uriOf(whole.png.subarray(0, 8)), "the PNG is damaged or incomplete"],
@@ -196,6 +215,86 @@ describe("sandbox/colors", () => {
     })
   )
 
+  it.effect("fetches links with the client for links, beside data: URIs [spec L4]", () =>
+    Effect.gen(function* () {
+      const requests: Array<HttpClientRequest.HttpClientRequest> = []
+      const client = linkClient((request) => {
+        requests.push(request)
+        return new Response(bytesOf("image/png", request.url.endsWith("/red.png") ? "red" : "blue"))
+      })
+      const rank = yield* Effect.provideService(make, LinkClient, client)
+      const documents = [
+        image("image/png", "blue"),
+        { image: "https://example.com/red.png" },
+        { image: "https://example.com/blue.png" }
+      ]
+      const { results } = yield* rank({ query: "red", documents, top_n: 2 })
+      assert.deepStrictEqual(results, [
+        { index: 1, relevance_score: 1 },
+        { index: 0, relevance_score: 0 }
+      ])
+      assert.deepStrictEqual(
+        requests.map(({ headers, method, url }) => [method, url, Object.keys(headers)]),
+        [
+          ["GET", "https://example.com/red.png", []],
+          ["GET", "https://example.com/blue.png", []]
+        ]
+      )
+    })
+  )
+
+  it.effect("names the document whose link leads to no image, and bounds bytes, time and number", () =>
+    Effect.gen(function* () {
+      const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1024 * 1024)) })
+      const answers: Readonly<Record<string, () => Response>> = {
+        "/missing": () => new Response("no", { status: 404 }),
+        "/moved": () => new Response(null, { status: 302, headers: { location: "https://example.com/red.png" } }),
+        "/text": () => new Response("hello"),
+        "/endless": () => new Response(endless),
+        "/huge": () => new Response(png(200_000, 200_000, Buffer.from([1])))
+      }
+      const client = linkClient(
+        ({ url }) => answers[new URL(url).pathname]?.(),
+        (request) =>
+          request.url.includes("private")
+            ? new HttpClientError.InvalidUrlError({ request })
+            : new HttpClientError.TransportError({ request })
+      )
+      const rank = yield* Effect.provideService(make, LinkClient, client)
+      const refused = (links: ReadonlyArray<string>) =>
+        Effect.map(
+          Effect.flip(rank({ query: "red", documents: [{ text: "red" }, ...links.map((image) => ({ image }))] })),
+          ({ message }) => message
+        )
+      const expected: ReadonlyArray<readonly [link: string, message: string]> = [
+        ["https://example.com/missing", "the image cannot be fetched: its host answered with status 404"],
+        ["https://example.com/moved", "the link redirects. Send the final link"],
+        ["https://example.com/text", "send a PNG or a JPEG"],
+        ["https://example.com/endless", "an image by link has at most 8 MiB"],
+        ["https://example.com/huge", `the image has 40000000000 pixels. The maximum is ${maxPixels}`],
+        ["https://private.example.com/a.png", "the link leads to a host that is not public"],
+        ["https://example.com/broken", "the image cannot be fetched"]
+      ]
+      for (const [link, message] of expected) {
+        assert.strictEqual(yield* refused([link]), `documents.1.image: ${message}`)
+      }
+      assert.strictEqual(
+        yield* refused(Array.from({ length: maxLinks + 1 }, () => "https://example.com/missing")),
+        `documents: at most ${maxLinks} images are fetched for a request, not ${maxLinks + 1}. Send data: URIs`
+      )
+      const silent = HttpClient.make(() => Effect.never)
+      const waiting = yield* Effect.provideService(make, LinkClient, silent)
+      const late = yield* Effect.forkChild(
+        Effect.flip(waiting({ query: "red", documents: [{ image: "https://example.com/slow.png" }] }))
+      )
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(
+        (yield* Fiber.join(late)).message,
+        "documents.0.image: the image did not arrive within 10 seconds"
+      )
+    })
+  )
+
   it.effect("refuses images with too many pixels before it decodes any", () =>
     Effect.gen(function* () {
       // Small files: what they would decode to is not.
@@ -207,7 +306,7 @@ describe("sandbox/colors", () => {
       const largest = { image: uriOf(png(4096, 4096)) }
       assert.deepStrictEqual(yield* refusal([largest, largest, largest, largest, { image: uriOf(png(1, 1)) }]), [
         "InvalidRequest",
-        `the images have more than ${maxTotalPixels} pixels in total`
+        `documents: the images have more than ${maxTotalPixels} pixels in total`
       ])
       assert.strictEqual(yield* scoreOf("black", largest), 1)
     })

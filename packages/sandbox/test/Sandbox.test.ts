@@ -47,9 +47,9 @@ describe("the offers of the sandbox", () => {
       assert.deepStrictEqual(priced("sandbox/tones"), [
         { isFree: false, kind: "transcription", unit: "second", microCredits: 100 }
       ])
-      assert.deepStrictEqual(priced("sandbox/title-card"), [
-        { isFree: false, kind: "video", unit: "second", microCredits: 10_000 }
-      ])
+      for (const id of ["sandbox/title-card", "sandbox/title-card-upscaler"]) {
+        assert.deepStrictEqual(priced(id), [{ isFree: false, kind: "video", unit: "second", microCredits: 10_000 }])
+      }
     }).pipe(provide)
   )
 
@@ -144,7 +144,7 @@ describe("sandbox/bm25", () => {
         offer.run({ query: "tea", documents: [{ text: "tea" }, { image: "https://example.com/tea.png" }] }, credential)
       )
       assert.strictEqual(error.reason._tag, "InvalidRequest")
-      assert.include(error.message, "document 1")
+      assert.include(error.message, "documents.1")
     }).pipe(provide)
   )
 })
@@ -179,6 +179,26 @@ describe("sandbox/tones", () => {
     }).pipe(provide)
   )
 
+  it.effect("says that it ignores a temperature, and options of the provider as every model of the sandbox", () =>
+    Effect.gen(function* () {
+      const options = { speed: 2 }
+      const ignored = (model: string) => `provider.options.sandbox: ${model} takes no options, so they were ignored.`
+      const tones = yield* offerOf("transcription", "sandbox/tones")
+      assert.isFalse(tones.capabilities.temperature)
+      assert.deepStrictEqual(tones.ignored?.(transcription(wav("1"), { options })), [ignored("sandbox/tones")])
+      assert.deepStrictEqual(tones.ignored?.(transcription(wav("1"))), [])
+      const bm25 = yield* offerOf("rerank", "sandbox/bm25")
+      assert.deepStrictEqual(bm25.ignored?.({ query: "tea", documents: [], options }), [ignored("sandbox/bm25")])
+      const card = yield* offerOf("video", "sandbox/title-card")
+      assert.deepStrictEqual(card.ignored?.({ prompt: "Dawn", options }), [ignored("sandbox/title-card")])
+      const upscaler = yield* offerOf("video", "sandbox/title-card-upscaler")
+      assert.deepStrictEqual(upscaler.ignored?.({ options, seed: 1 }), [
+        "seed: sandbox/title-card-upscaler takes no seed, so it was ignored.",
+        ignored("sandbox/title-card-upscaler")
+      ])
+    }).pipe(provide)
+  )
+
   it.effect("returns empty text for silence", () =>
     Effect.gen(function* () {
       const offer = yield* offerOf("transcription", "sandbox/tones")
@@ -195,10 +215,10 @@ describe("sandbox/tones", () => {
       const mp3 = yield* Effect.flip(
         offer.run(transcription(wav("1"), { audio: { source, format: "mp3", durationSeconds: 1 } }), credential)
       )
-      assert.strictEqual(mp3.message, "sandbox/tones supports wav audio, not mp3")
+      assert.strictEqual(mp3.message, "input_audio.data: sandbox/tones supports wav audio, not mp3")
       assert.strictEqual(mp3.reason._tag, "InvalidRequest")
       const text = yield* Effect.flip(offer.run(transcription(new TextEncoder().encode("no audio")), credential))
-      assert.strictEqual(text.message, "the audio is not a WAV file")
+      assert.strictEqual(text.message, "input_audio.data: the audio is not a WAV file")
       assert.strictEqual(text.reason._tag, "InvalidRequest")
     }).pipe(provide)
   )

@@ -69,7 +69,7 @@ describe("TitleCard.sizeOf", () => {
 })
 
 describe("TitleCard.render", () => {
-  const small = { width: 160, height: 90, prompt: "A quiet harbour", duration: 1, seed: 7 }
+  const small = { width: 160, height: 90, prompt: "A quiet harbor", duration: 1, seed: 7 }
 
   it.live.each([
     [{ resolution: "480p", aspect_ratio: "16:9" }, 2],
@@ -90,7 +90,7 @@ describe("TitleCard.render", () => {
         duration,
         frames: 24 * duration,
         keyFrames: Math.ceil(duration / 2),
-        boxes: ["ftyp", "moov", "mdat"]
+        boxes: ["ftyp", "moov", "mdat", "uuid"]
       })
     })
   )
@@ -102,7 +102,7 @@ describe("TitleCard.render", () => {
           render(small),
           Effect.delay(render(small), "1100 millis"),
           render({ ...small, seed: 8 }),
-          render({ ...small, prompt: "A loud harbour" })
+          render({ ...small, prompt: "A loud harbor" })
         ],
         { concurrency: 2 }
       )

@@ -8,7 +8,7 @@ import { inspect } from "./support/mp4.ts"
 // A render takes a second or two, and longer where the processor is shared.
 vi.setConfig({ testTimeout: 60_000 })
 
-const request: VideoRequest = { prompt: "A quiet harbour", duration: 1, size: "160x90" }
+const request: VideoRequest = { prompt: "A quiet harbor", duration: 1, size: "160x90" }
 const long: VideoRequest = { ...request, duration: 60, size: "1280x720" }
 
 const download = (video: TitleCardVideo.TitleCards, job: SubmittedVideo) =>
@@ -21,7 +21,7 @@ const credential = gatewayCredential()
 
 let tokens = 0
 
-/** Under a token of its own unless told. */
+/** Default: a token of its own. */
 const submit = (video: TitleCardVideo.TitleCards, request: VideoRequest, token = `token-${tokens++}`) =>
   Effect.map(video.submit({ request, token }, credential), (handle): SubmittedVideo => ({ handle, request }))
 

@@ -11,6 +11,7 @@ describe("the public surface", () => {
       "Sandbox",
       "SandboxStatus",
       "TitleCard",
+      "TitleCardUpscaler",
       "TitleCardVideo",
       "Tones",
       "Wav"

@@ -20,8 +20,8 @@ export interface Script {
   readonly ignored?: ReadonlyArray<string>
   readonly verbose?: boolean
   readonly dataPolicy?: DataPolicy
-  /** The limits of `test/hear`. */
-  readonly limits?: Pick<TranscriptionCapabilities, "max_bytes" | "max_seconds">
+  /** What `test/hear` can do, where it differs. */
+  readonly limits?: Partial<TranscriptionCapabilities>
   /** The gateway's own credential. Default: one without a secret. Null: it has none. */
   readonly credential?: Credential | null
   readonly rerank?: (

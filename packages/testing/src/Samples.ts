@@ -170,7 +170,7 @@ export const transcriptionVerboseResponse: typeof Transcription.Response.Type = 
 /** @since 0.1.0 */
 export const videoRequest: Video.Request = {
   model: "sandbox/title-card",
-  prompt: "Dawn over the harbour",
+  prompt: "Dawn over the harbor",
   duration: 3,
   resolution: "720p",
   aspect_ratio: "16:9",

@@ -44,7 +44,7 @@ const render = ({ apiKey, origin }: Child.Child, duration: number): Promise<void
     const one = Effect.gen(function* () {
       const { id } = yield* gateway.submitVideo({
         model: "sandbox/title-card",
-        prompt: "A quiet harbour at dawn",
+        prompt: "A quiet harbor at dawn",
         resolution: "1080p",
         duration
       })

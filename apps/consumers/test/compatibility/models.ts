@@ -24,7 +24,7 @@ export const entries: ReadonlyArray<Entry> = [
         canonicalSlug: "sandbox/tones",
         architecture: { inputModalities: ["audio"], outputModalities: ["transcription"], tokenizer: "Other" },
         pricing: { prompt: "0", completion: "0" },
-        supportedParameters: ["temperature", "response_format"],
+        supportedParameters: ["response_format"],
         links: { details: "/api/v1/models/sandbox/tones/endpoints" }
       })
     }

@@ -50,6 +50,16 @@ export const entries: ReadonlyArray<Entry> = [
   },
   {
     client: "@openrouter/sdk",
+    call: "rerank.rerank: provider preferences that are null",
+    expectation: "works",
+    run: async ({ clients }) => {
+      const provider = { allowFallbacks: null, ignore: null, only: null, order: null, sort: null, zdr: null }
+      const ranked = await clients.openrouter.rerank.rerank({ requestBody: { ...request, provider } })
+      expect(ranked).toMatchObject({ provider: "sandbox" })
+    }
+  },
+  {
+    client: "@openrouter/sdk",
     call: "rerank.rerank: `maxPrice`",
     expectation: "works",
     run: async ({ clients }) => {
@@ -67,7 +77,13 @@ export const entries: ReadonlyArray<Entry> = [
       expect(ranked).toEqual({
         id: aText,
         results: [{ index: 1, relevanceScore: aNumber }],
-        meta: { apiVersion: { version: "2" }, billedUnits: { searchUnits: 1 }, tokens: { inputTokens: aNumber } }
+        meta: {
+          apiVersion: { version: "2" },
+          billedUnits: { searchUnits: 1 },
+          tokens: { inputTokens: aNumber },
+          // The sandbox does not cut documents.
+          warnings: ["max_tokens_per_doc: the provider sandbox takes none, so it was ignored."]
+        }
       })
     }
   },

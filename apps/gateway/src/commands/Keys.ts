@@ -10,12 +10,16 @@ import { Clock, Console, DateTime, Effect, Option, Redacted, Result, Schema } fr
 import { Argument, Command, Flag } from "effect/cli"
 import * as CreditsFlag from "../CreditsFlag.ts"
 import { Failure } from "../Failure.ts"
+import * as OperatorName from "../OperatorName.ts"
 import * as Output from "../Output.ts"
 import * as Storage from "../Storage.ts"
 
 /** A key as GET `/keys` answers it. */
 const wire = (key: Key) =>
   Effect.flatMap(KeyRecords.KeyRecords, ({ of }) => Effect.map(of(key), (record) => KeyRecords.listed(key, record)))
+
+const kindText = ({ is_free_tier, is_management_key }: Wire.Key): string =>
+  is_management_key ? "management" : is_free_tier ? "free tier" : "ordinary"
 
 const limitText = ({ limit, limit_remaining, limit_reset }: Wire.Key): string =>
   limit === null ? "none" : `${limit_remaining} of ${limit} left${limit_reset === null ? "" : `, ${limit_reset}`}`
@@ -31,6 +35,10 @@ const create = Command.make(
     ),
     management: Flag.Boolean("management").pipe(
       Flag.withDescription("Create a management key. It manages keys, guardrails and credits, and cannot spend"),
+      Flag.withDefault(false)
+    ),
+    freeTier: Flag.Boolean("free-tier").pipe(
+      Flag.withDescription("Create a key of the free tier. It uses only models at a price of 0, and spends no credits"),
       Flag.withDefault(false)
     ),
     limit: CreditsFlag.make("limit", 0).pipe(
@@ -51,9 +59,23 @@ const create = Command.make(
       ),
       Flag.optional
     ),
+    user: Flag.String("user").pipe(
+      Flag.withMetavar("name"),
+      Flag.withDescription(
+        'The user who creates the key, at most 256 characters. Default: your login name. "" for none: a management key without a user may name the user of each key that it creates'
+      ),
+      Flag.filter(
+        (name) => name === "" || OperatorName.isUserId(name),
+        () => "Expected at most 256 characters"
+      ),
+      Flag.optional
+    ),
     ...Storage.flags
   },
   Effect.fn("keys create")(function* (input) {
+    if (input.management && input.freeTier) {
+      return yield* new Failure({ message: "--free-tier and --management exclude each other." })
+    }
     if (Option.isSome(input.limitReset) && Option.isNone(input.limit)) {
       return yield* new Failure({ message: "--limit-reset needs a --limit to reset." })
     }
@@ -62,6 +84,11 @@ const create = Command.make(
         message: `--expires-at ${DateTime.formatIso(DateTime.makeUnsafe(input.expiresAt.value))} has already passed.`
       })
     }
+    const creatorUserId = Option.isNone(input.user)
+      ? yield* OperatorName.loginName()
+      : input.user.value === ""
+        ? null
+        : input.user.value
     yield* Storage.withWorkspace(
       input,
       "create",
@@ -73,11 +100,18 @@ const create = Command.make(
             workspaceId,
             name: input.name,
             isManagement: input.management,
+            isFreeTier: input.freeTier,
+            creatorUserId,
             limit: Option.getOrNull(input.limit),
             limitReset: Option.getOrNull(input.limitReset),
             expiresAt: Option.getOrNull(input.expiresAt)
           })
-          .pipe(Effect.catchTag("WorkspaceNotFound", () => Storage.deleted(workspaceId)))
+          .pipe(
+            Effect.catchTags({
+              ManagementKeyOfFreeTier: Effect.die,
+              WorkspaceNotFound: () => Storage.deleted(workspaceId)
+            })
+          )
         const shown = yield* wire(key)
         if (input.json) return yield* Output.json({ data: shown, key: Redacted.value(plain) })
         yield* Console.log(
@@ -88,7 +122,8 @@ const create = Command.make(
             "",
             Output.fields([
               ["name", shown.name],
-              ["kind", shown.is_management_key ? "management" : "ordinary"],
+              ["kind", kindText(shown)],
+              ["user", shown.creator_user_id ?? "none"],
               ["workspace", shown.workspace_id],
               ["limit", limitText(shown)],
               ["expires", shown.expires_at ?? "never"],
@@ -149,7 +184,7 @@ const list = Command.make(
             keys.map((key) => [
               key.label,
               key.name,
-              key.is_management_key ? "management" : "ordinary",
+              kindText(key),
               key.disabled
                 ? "disabled"
                 : key.expires_at !== null && Date.parse(key.expires_at) <= now

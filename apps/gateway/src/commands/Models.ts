@@ -16,7 +16,7 @@ export const read = Effect.fnUntraced(function* (
   flags: Readonly<Record<string, Option.Option<string>>>,
   config: Option.Option<string>
 ) {
-  const loaded = yield* LoadSettings.load(flags, config, process.env)
+  const loaded = yield* LoadSettings.load(flags, config)
   const settings = yield* LoadSettings.read(loaded)
   const limits = yield* loaded.read(GatewayServerConfig.config)
   // Imported here so that help and error messages do not wait for it.

@@ -5,14 +5,16 @@ import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
 import { Lifecycle } from "@model-gateway/server/http/Lifecycle"
 import { type Bootstrapped, WorkspaceStore } from "@model-gateway/server/access/WorkspaceStore"
-import { Console, Duration, Effect, Layer, Logger, Redacted, References } from "effect"
+import { Console, type Context, Duration, Effect, Layer, Logger, Redacted, References } from "effect"
 import { Command } from "effect/cli"
 import { HttpServer } from "effect/http"
 import type { ServeError } from "effect/http/HttpServerError"
 import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { getHeapStatistics } from "node:v8"
 import * as Catalogue from "../Catalogue.ts"
 import * as Connections from "../Connections.ts"
+import { Crash } from "../Crash.ts"
 import * as Database from "../Database.ts"
 import * as DataFolder from "../DataFolder.ts"
 import { Failure } from "../Failure.ts"
@@ -96,6 +98,35 @@ const layerLogs = ({ logFormat, logLevel }: LoadSettings.Ready) =>
     Layer.succeed(References.MinimumLogLevel, logLevel)
   )
 
+const mebibytes = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MiB`
+
+/** Memory, and the time since the start. */
+const condition = (): string => {
+  const { external, heapUsed, rss } = process.memoryUsage()
+  const heap = `${mebibytes(heapUsed)} of ${mebibytes(getHeapStatistics().heap_size_limit)} of its heap`
+  const uptime = Duration.format(Duration.seconds(Math.round(process.uptime())))
+  return `${mebibytes(rss)} of memory, ${heap}, ${mebibytes(external)} outside of it, up for ${uptime}`
+}
+
+/** Tells how earlier runs ended, and how this one does. */
+const layerRunRecord = Effect.fnUntraced(function* (
+  { dataDir, logFormat }: LoadSettings.Ready,
+  connections: Connections.Connections
+) {
+  const [InProgress, RunRecord] = yield* Effect.promise(() =>
+    Promise.all([import("@model-gateway/server/http/InProgress"), import("../RunRecord.ts")])
+  )
+  return Layer.effectDiscard(
+    Effect.contextWith((context: Context.Context<never>) =>
+      RunRecord.make({
+        dataDir,
+        logFormat,
+        doing: () => `${InProgress.describe(connections.openRequests(), context)}, ${condition()}`
+      })
+    )
+  )
+})
+
 /** The URL of the gateway on this machine. */
 const origin = (host: string, port: number): string => {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host
@@ -135,6 +166,7 @@ const closing = Duration.seconds(15)
  * that are still in progress.
  */
 const stopping = Effect.fnUntraced(function* (
+  crash: Crash["Service"],
   { shutdownDelay, shutdownTimeout }: LoadSettings.Ready,
   connections: Connections.Connections,
   lifecycle: Lifecycle["Service"]
@@ -151,10 +183,7 @@ const stopping = Effect.fnUntraced(function* (
   }
   // A database that hangs must not keep the process: what it holds is released as after a crash.
   setTimeout(
-    () => {
-      console.error("The gateway could not close everything in time. Another process releases what it holds.")
-      process.exit(1)
-    },
+    () => crash.end("a part that it could not close in time. Another process releases what it holds", 1),
     Duration.toMillis(Duration.sum(shutdownTimeout, closing))
   ).unref()
   yield* Effect.promise(connections.stopListening)
@@ -169,6 +198,7 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
   const base = origin(settings.host, "port" in address ? address.port : settings.port)
   const { webDir } = settings
   const page = webDir !== undefined && existsSync(join(webDir, "index.html")) ? `, web page at ${base}` : ""
+  const crash = yield* Crash
   const lifecycle = yield* Lifecycle
   const { databaseUrl, dataDir } = settings
   const data = databaseUrl === undefined ? dataDir : `${dataDir} and ${Database.nameOf(databaseUrl)}`
@@ -186,7 +216,7 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
     yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
     if (made !== null) yield* Console.log(firstRun(made, base))
     return yield* Effect.never
-  }).pipe(Effect.onInterrupt(() => stopping(settings, connections, lifecycle)))
+  }).pipe(Effect.onInterrupt(() => stopping(crash, settings, connections, lifecycle)))
 })
 
 /** The `serve` command. */
@@ -194,7 +224,7 @@ export const command = Command.make(
   "serve",
   { config: Settings.configFlag, settings: Settings.flagsOf(Settings.all) },
   Effect.fnUntraced(function* (input) {
-    const loaded = yield* LoadSettings.load(input.settings, input.config, process.env)
+    const loaded = yield* LoadSettings.load(input.settings, input.config)
     const settings = yield* LoadSettings.read(loaded)
     const limits = yield* loaded.read(GatewayServerConfig.config)
     yield* DataFolder.prepare(settings.dataDir)
@@ -208,7 +238,8 @@ export const command = Command.make(
     })
     const service = yield* layerService(loaded, settings, connections)
     yield* running(settings, connections).pipe(
-      Effect.provide(Layer.provide(service, [GatewayServerConfig.layer(limits), layerLogs(settings)]))
+      Effect.provide(Layer.provide(service, [GatewayServerConfig.layer(limits)])),
+      Effect.provide(Layer.provideMerge(yield* layerRunRecord(settings, connections), layerLogs(settings)))
     )
   })
 ).pipe(

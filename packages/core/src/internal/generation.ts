@@ -57,7 +57,7 @@ export type Attempt = { [Field in keyof typeof Attempt.Type]: (typeof Attempt.Ty
 export const orNull = { string: Schema.NullOr(Schema.String), number: Schema.NullOr(Schema.Finite) }
 
 /**
- * One attempt at one provider, as the public API of this family has it. `attempts` says more.
+ * One attempt at one provider, as in OpenRouter's API. `attempts` says more.
  *
  * @since 0.1.0
  */
@@ -127,6 +127,8 @@ export const Generation = Schema.Struct({
   app_id: orNull.number,
   /** Always null: there is no discount for cached input. */
   cache_discount: orNull.number,
+  /** The `x-request-id` of the response to the request. Null: not known. */
+  request_id: Schema.optionalKey(orNull.string),
   /** The end user whom the request names in its `user`. Null: none. */
   external_user: orNull.string,
   /** Always null: it is not stored. */

@@ -29,7 +29,8 @@ export const toReadable = <A, E, R>(
         fail = (reason) => {
           settled()
           controller.error(reason)
-          void iterator.return?.()
+          // The reader has its reason already. An unhandled rejection would end the process.
+          iterator.return?.().catch(() => {})
         }
         if (signal?.aborted === true) return abort()
         open.add(fail)

@@ -149,6 +149,7 @@ const videoParameters = (
     default_duration: Math.min(wholeSeconds(video.default_duration ?? shortest), most),
     prompt_optional,
     frame_images: (video.supported_frame_images?.length ?? 1) > 0,
+    last_frame: video.supported_frame_images?.includes("last_frame") ?? true,
     generate_audio: video.generate_audio ?? false,
     upscale: video.upscale_factor != null,
     seed: video.seed ?? true,

@@ -2,12 +2,16 @@
  * What adapters of upstreams share that rank by POST `rerank`: the offers, made of the adapter's
  * own body and response.
  */
+import type { Issue } from "@model-gateway/core/GatewayError"
 import { Effect, type Schema } from "effect"
 import { type Headers, HttpClientRequest } from "effect/http"
 import type { Adapter } from "../Adapter.ts"
 import type { Model, RerankModel } from "../Model.ts"
+import type { Credential } from "../Offer.ts"
+import type * as Passthrough from "../Passthrough.ts"
+import { invalidFields } from "../ProviderError.ts"
 import * as Ranking from "../Ranking.ts"
-import type { RerankRequest } from "../Rerank.ts"
+import { type RerankRequest, unsupported } from "../Rerank.ts"
 import { overHttp, type Options as OffersOptions } from "./offers.ts"
 
 /** What is an adapter's own. */
@@ -17,6 +21,9 @@ export interface Options<A>
     Pick<Ranking.OfferOptions, "mostTokens" | "size"> {
   /** The limits of a model whose `parameters` state none. */
   readonly limits: Parameters<typeof Ranking.limitsOf>[1]
+  readonly passthrough: Passthrough.Declaration
+  /** What the upstream does not take in a request that the capabilities allow. */
+  readonly issueOf?: (model: RerankModel, request: RerankRequest) => Issue | undefined
   readonly toBody: (model: RerankModel, request: RerankRequest, part: Ranking.Part) => unknown
   readonly response: Schema.ConstraintDecoder<A>
   readonly toRanked: (response: A, headers: Headers.Headers) => Ranking.Ranked
@@ -28,8 +35,10 @@ export const isPerToken = (model: Model): model is RerankModel =>
 
 /** The `offers` of an adapter. */
 export const rerankOffers = <A>({
+  issueOf,
   limits,
   mostTokens,
+  passthrough,
   response,
   size,
   toBody,
@@ -39,12 +48,13 @@ export const rerankOffers = <A>({
   overHttp({
     ...options,
     offer: (http, upstream, model) =>
-      Effect.map(Ranking.limitsOf(model, limits), (limits) =>
-        Ranking.offer({
+      Effect.map(Ranking.limitsOf(model, limits), (limits) => {
+        const offer = Ranking.offer({
           upstream,
           model,
           limits,
           mostTokens,
+          passthrough,
           ...(size === undefined ? {} : { size }),
           call: (request, part, credential) => {
             const body = HttpClientRequest.bodyJsonUnsafe(toBody(model, request, part))
@@ -56,5 +66,15 @@ export const rerankOffers = <A>({
             )
           }
         })
-      )
+        return issueOf === undefined
+          ? offer
+          : {
+              ...offer,
+              run: Effect.fnUntraced(function* (request: RerankRequest, credential: Credential) {
+                const [issue = issueOf(model, request)] = unsupported(request, offer.capabilities, model.publicId)
+                if (issue !== undefined) return yield* invalidFields([issue])
+                return yield* offer.run(request, credential)
+              })
+            }
+      })
   })

@@ -1,6 +1,6 @@
 /** The reason for a call without an answer. */
 import type { HttpClientError } from "effect/http"
-import { BadResponse, ProviderError, type Reason, Timeout, Unavailable } from "../ProviderError.ts"
+import { BadResponse, ConnectionLost, ProviderError, type Reason, Timeout, Unavailable } from "../ProviderError.ts"
 
 /** Codes of Node and undici for a connection that was never made. */
 const notConnected = new Set([
@@ -12,6 +12,8 @@ const notConnected = new Set([
   "UND_ERR_CONNECT_TIMEOUT"
 ])
 const untrusted = /^(EPROTO$|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT|UNABLE_TO_)/
+/** Codes of Node and undici for a connection on which nothing came for too long. */
+const silent = new Set(["ETIMEDOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT"])
 const notHttp = /^(HPE_|UND_ERR_HEADERS_OVERFLOW$)/
 
 const property = (value: unknown, key: string): unknown =>
@@ -19,7 +21,8 @@ const property = (value: unknown, key: string): unknown =>
 
 /**
  * The reason for a failed transport. Unless the cause shows that no connection was made, the
- * upstream may have received the request, so the reason is `Timeout`.
+ * upstream may have received the request, so the reason is `ConnectionLost`, or `Timeout` if the
+ * connection was silent.
  */
 export const reasonOfTransport = (cause: unknown): Reason => {
   for (let at = cause, depth = 0; at !== undefined && depth < 5; depth++) {
@@ -30,10 +33,11 @@ export const reasonOfTransport = (cause: unknown): Reason => {
     if (property(at, "name") === "HTTPParserError" || (typeof code === "string" && notHttp.test(code))) {
       return new BadResponse({ description: "not HTTP" })
     }
+    if (typeof code === "string" && silent.has(code)) return new Timeout()
     // Node tries all addresses of a host and lists the failures in `errors`.
     at = property(property(at, "errors"), "0") ?? property(at, "cause")
   }
-  return new Timeout()
+  return new ConnectionLost()
 }
 
 /** The failure of a request or of a body that did not arrive. */

@@ -4,11 +4,11 @@
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
 import { AspectRatio, Resolution } from "@model-gateway/core/Video"
-import { Effect, Schema } from "effect"
+import { Schema } from "effect"
 import type { MicroCredits } from "../MicroCredits.ts"
 import type { VideoModel } from "../Model.ts"
+import * as Passthrough from "../Passthrough.ts"
 import { type Charge, videoCost } from "../Pricing.ts"
-import { invalidFields, type ProviderError } from "../ProviderError.ts"
 import { unsupported, usedReferences, type VideoCapabilities, type VideoRequest } from "../Video.ts"
 
 const Seconds = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3600 }))
@@ -74,8 +74,13 @@ export const Parameters = Schema.Struct({
   image_required: Schema.optionalKey(Schema.Boolean),
   /** Whether images without a prompt are enough. Default: false. */
   prompt_optional: Schema.optionalKey(Schema.Boolean),
-  /** The fields that callers may set through `provider.options`. Default: none. */
-  options: Schema.optionalKey(Schema.Array(Schema.String))
+  /** The further fields that the model documents, for lists of models. Default: none. */
+  options: Schema.optionalKey(Schema.Array(Schema.String)),
+  /**
+   * The further fields that change the price, so that callers may not set them through
+   * `provider.options`. Default: those that usually do.
+   */
+  refused_options: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
 /** The `parameters` of a model. */
@@ -90,13 +95,14 @@ const audioOf = (parameters: Parameters, { generate_audio }: VideoRequest): bool
   generate_audio ?? parameters.audio ?? false
 
 /** What a model with these parameters supports. */
-export const capabilitiesOf = (parameters: Parameters): VideoCapabilities => ({
+const capabilitiesOf = (parameters: Parameters): VideoCapabilities => ({
   resolutions: parameters.resolutions,
   aspect_ratios: parameters.aspect_ratios,
   default_duration: defaultDuration(parameters),
   max_duration: Math.max(...parameters.durations),
   prompt_optional: parameters.prompt_optional ?? false,
   frame_images: parameters.fields.first_frame !== undefined,
+  last_frame: parameters.fields.last_frame !== undefined,
   generate_audio: parameters.audio ?? false,
   upscale: false,
   sizes: parameters.sizes ?? [],
@@ -108,9 +114,76 @@ export const capabilitiesOf = (parameters: Parameters): VideoCapabilities => ({
     ...(parameters.fields.reference_videos === undefined ? [] : ["video" as const])
   ],
   audio_needs_image: parameters.audio_needs_image ?? false,
-  ...(parameters.max_reference_images === undefined ? {} : { max_reference_images: parameters.max_reference_images }),
-  passthrough: parameters.options ?? []
+  ...(parameters.max_reference_images === undefined ? {} : { max_reference_images: parameters.max_reference_images })
 })
+
+/** What models of videos are billed by, under the names that models give it. */
+export const billed = [
+  "aspect_ratio",
+  "audio",
+  "draft",
+  "duration",
+  "enable_audio",
+  "extend",
+  "fps",
+  "frame_rate",
+  "frames",
+  "frames_per_second",
+  "generate_audio",
+  "height",
+  "input_video",
+  "interpolate",
+  "length",
+  "mode",
+  "multi_prompt",
+  "num_frames",
+  "num_videos",
+  "number_of_videos",
+  "quality",
+  "ratio",
+  "reference_video",
+  "reference_video_urls",
+  "reference_videos",
+  "resolution",
+  "seconds",
+  "shots",
+  "size",
+  "target_fps",
+  "target_resolution",
+  "tier",
+  "upscale",
+  "upscale_factor",
+  "variant",
+  "video",
+  "video_length",
+  "video_uri",
+  "video_url",
+  "video_urls",
+  "videos",
+  "voice_ids",
+  "width",
+  "with_audio"
+]
+
+/**
+ * What such a model takes of `provider.options`. `prompt` and `seed` may be replaced. Images and
+ * references may not: those of the request are checked, and deleted with the job's request.
+ */
+const passthroughOf = (
+  provider: string,
+  { fields, options = [], refused_options = [] }: Parameters,
+  refused: Passthrough.Declaration["refused"] = {}
+): Passthrough.Passthrough => {
+  const { prompt: _prompt, seed: _seed, ...decided } = fields
+  return Passthrough.make(provider, {
+    documented: options,
+    refused: {
+      ...refused,
+      price: [...billed, ...refused_options, ...(refused.price ?? [])],
+      request: [...Object.values(decided), ...(refused.request ?? [])]
+    }
+  })
+}
 
 const frameOf = ({ frame_images }: VideoRequest, type: "first_frame" | "last_frame"): string | undefined =>
   frame_images?.find(({ frame_type }) => frame_type === type)?.image_url.url
@@ -120,13 +193,12 @@ const issue = (isWrong: boolean, path: string, message: string): ReadonlyArray<I
 
 /** What the model does not support in the request, beyond what its capabilities say. */
 const furtherIssues = (
-  provider: string,
   { publicId: id }: VideoModel,
   parameters: Parameters,
   request: VideoRequest
 ): ReadonlyArray<Issue> => {
-  const { durations, fields, options = [] } = parameters
-  const { duration, options: given = {} } = request
+  const { durations, fields } = parameters
+  const { duration } = request
   const first = frameOf(request, "first_frame")
   const last = frameOf(request, "last_frame")
   return [
@@ -142,28 +214,11 @@ const furtherIssues = (
     ),
     ...issue(parameters.image_required === true && first === undefined, "frame_images", `${id} needs a first frame`),
     ...issue(
-      last !== undefined && (fields.last_frame === undefined || first === undefined),
+      last !== undefined && fields.last_frame !== undefined && first === undefined,
       "frame_images",
-      fields.last_frame === undefined ? `${id} takes no last frame` : `${id} takes a last frame with a first one only`
-    ),
-    ...Object.keys(given).flatMap((name) =>
-      issue(!options.includes(name), `provider.options.${provider}.${name}`, `${id} has no such option`)
+      `${id} takes a last frame with a first one only`
     )
   ]
-}
-
-/** Fails if the model does not support the request. */
-export const check = (
-  provider: string,
-  model: VideoModel,
-  parameters: Parameters,
-  request: VideoRequest
-): Effect.Effect<void, ProviderError> => {
-  const [first, ...others] = [
-    ...unsupported(request, capabilitiesOf(parameters), model.publicId),
-    ...furtherIssues(provider, model, parameters, request)
-  ]
-  return first === undefined ? Effect.void : Effect.fail(invalidFields([first, ...others]))
 }
 
 const durationIn = ({ duration_form = "number" }: Parameters, seconds: number): number | string => {
@@ -177,6 +232,12 @@ const durationIn = ({ duration_form = "number" }: Parameters, seconds: number): 
   }
 }
 
+/** Fields of a model's input, of which a model need not have every one. */
+type Fields = ReadonlyArray<readonly [name: string | undefined, value: Schema.Json | undefined]>
+
+const present = (fields: Fields) =>
+  fields.flatMap(([name, value]) => (name === undefined || value === undefined ? [] : [[name, value] as const]))
+
 /**
  * The model's input. Everything that the price depends on is written out, so that the upstream's
  * own defaults do not matter.
@@ -189,12 +250,14 @@ export const inputOf = (parameters: Parameters, request: VideoRequest): Readonly
   const images = input_references.flatMap((each) => (each.type === "image_url" ? [each.image_url.url] : []))
   const audios = input_references.flatMap((each) => (each.type === "audio_url" ? [each.audio_url.url] : []))
   const videos = input_references.flatMap((each) => (each.type === "video_url" ? [each.video_url.url] : []))
-  const values: ReadonlyArray<readonly [string | undefined, Schema.Json | undefined]> = [
+  const replaceable: Fields = [
     [fields.prompt ?? "prompt", request.prompt],
+    [fields.seed, request.seed]
+  ]
+  const decided: Fields = [
     [fields.duration, durationIn(parameters, request.duration ?? defaultDuration(parameters))],
     [fields.resolution, resolution === undefined ? undefined : (resolution_names[resolution] ?? resolution)],
     [fields.aspect_ratio, request.aspect_ratio ?? parameters.default_aspect_ratio],
-    [fields.seed, request.seed],
     [fields.generate_audio, audioOf(parameters, request)],
     [fields.first_frame, frameOf(request, "first_frame")],
     [fields.last_frame, frameOf(request, "last_frame")],
@@ -202,15 +265,11 @@ export const inputOf = (parameters: Parameters, request: VideoRequest): Readonly
     [fields.reference_audios, used.includes("audio") ? audios : undefined],
     [fields.reference_videos, used.includes("video") ? videos : undefined]
   ]
-  // The options come first, so that they cannot replace what the request says.
-  return Object.fromEntries([
-    ...Object.entries(request.options ?? {}),
-    ...values.flatMap(([name, value]) => (name === undefined || value === undefined ? [] : [[name, value] as const]))
-  ])
+  return Object.fromEntries([...present(replaceable), ...Object.entries(request.options ?? {}), ...present(decided)])
 }
 
 /** The price of the request. */
-export const costOf = ({ pricing }: VideoModel, parameters: Parameters, request: VideoRequest): MicroCredits =>
+const costOf = ({ pricing }: VideoModel, parameters: Parameters, request: VideoRequest): MicroCredits =>
   videoCost(pricing, {
     seconds: request.duration ?? defaultDuration(parameters),
     resolution: resolutionOf(parameters, request),
@@ -218,7 +277,40 @@ export const costOf = ({ pricing }: VideoModel, parameters: Parameters, request:
   })
 
 /** The charge of the finished request. The upstreams bill by what was asked for. */
-export const chargeOf = (model: VideoModel, parameters: Parameters, request: VideoRequest, videos: number): Charge => ({
+const chargeOf = (model: VideoModel, parameters: Parameters, request: VideoRequest, videos: number): Charge => ({
   cost: costOf(model, parameters, request),
   usage: { seconds: request.duration ?? defaultDuration(parameters), videos }
 })
+
+/** What a model takes and costs. `Handle` is what the adapter stores of a job. */
+export interface Input<in Handle> {
+  readonly capabilities: VideoCapabilities
+  readonly passthrough: Passthrough.Passthrough
+  /** What the model does not support in the request. */
+  readonly issues: (request: VideoRequest) => ReadonlyArray<Issue>
+  readonly quote: (request: VideoRequest) => MicroCredits
+  /** The charge of a finished job. */
+  readonly charge: (request: VideoRequest, handle: Handle, videos: number) => Charge
+}
+
+/** What a model with these parameters takes and costs. */
+export const of = (
+  provider: string,
+  model: VideoModel,
+  parameters: Parameters,
+  refused?: Passthrough.Declaration["refused"]
+): Input<unknown> => {
+  const capabilities = capabilitiesOf(parameters)
+  const passthrough = passthroughOf(provider, parameters, refused)
+  return {
+    capabilities,
+    passthrough,
+    issues: (request) => [
+      ...unsupported(request, capabilities, model.publicId),
+      ...furtherIssues(model, parameters, request),
+      ...passthrough.issues(request.options ?? {})
+    ],
+    quote: (request) => costOf(model, parameters, request),
+    charge: (request, _handle, videos) => chargeOf(model, parameters, request, videos)
+  }
+}

@@ -3,7 +3,7 @@
  * own requests and responses, and the list of offers.
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
-import { type Duration, Effect, type Schema, Stream } from "effect"
+import { type Duration, Effect, Schema, Stream } from "effect"
 import { HttpClientRequest } from "effect/http"
 import { type Adapter, InvalidModel, type Upstream } from "../Adapter.ts"
 import type { Model, VideoModel } from "../Model.ts"
@@ -24,7 +24,7 @@ import {
 } from "../Video.ts"
 import { overHttp } from "./offers.ts"
 import * as Parameters from "./parameters.ts"
-import * as VideoInput from "./videoInput.ts"
+import type * as VideoInput from "./videoInput.ts"
 
 /** Sends a request with the credential of the call, and returns the JSON of its response. */
 export type Send = <A>(
@@ -53,7 +53,8 @@ export const badResponse = (description: string, status?: number): ProviderError
 export interface Api<Handle extends JobHandle> {
   /** The name of the adapter's module, for spans. */
   readonly module: string
-  readonly parameters: VideoInput.Parameters
+  /** What the model takes and costs. */
+  readonly input: VideoInput.Input<Handle>
   readonly pollInterval?: Duration.Duration
   /** What the upstream does not take in a request that the parameters allow. */
   readonly issueOf?: (request: VideoRequest) => Issue | undefined
@@ -82,8 +83,8 @@ export const offer = <Handle extends JobHandle>(
   model: VideoModel,
   api: Api<Handle>
 ): VideoOffer => {
-  const { module, parameters } = api
-  const capabilities = VideoInput.capabilitiesOf(parameters)
+  const { input, module } = api
+  const { capabilities, passthrough } = input
   /** The upstreams take a resolution and an aspect ratio. */
   const withPair = (request: VideoRequest) => sized(request, capabilities)
   const call = (request: HttpClientRequest.HttpClientRequest, credential: Credential): UpstreamHttp.Call => ({
@@ -98,7 +99,8 @@ export const offer = <Handle extends JobHandle>(
   const own = (handle: JobHandle): Effect.Effect<Handle, ProviderError> =>
     api.isHandle(handle) ? Effect.succeed(handle) : Effect.fail(badResponse(api.notAHandle))
   const check = Effect.fnUntraced(function* (request: VideoRequest) {
-    yield* VideoInput.check(upstream.name, model, parameters, request)
+    const [first, ...others] = input.issues(request)
+    if (first !== undefined) return yield* invalidFields([first, ...others])
     const issue = api.issueOf?.(withPair(request))
     if (issue !== undefined) yield* invalidFields([issue])
   })
@@ -110,10 +112,11 @@ export const offer = <Handle extends JobHandle>(
     credential: upstream.credential,
     pricing: model.pricing,
     capabilities,
+    passthrough,
     ignored: (request) => ignored(request, capabilities, model.publicId),
     isIdempotent: false,
     ...(api.pollInterval === undefined ? {} : { pollInterval: api.pollInterval }),
-    quote: (request) => VideoInput.costOf(model, parameters, withPair(request)),
+    quote: (request) => input.quote(withPair(request)),
     check,
     submit: Effect.fn(`${module}.submit`)(function* ({ request }: VideoSubmission, credential: Credential) {
       yield* check(request)
@@ -123,14 +126,15 @@ export const offer = <Handle extends JobHandle>(
       { handle, request }: SubmittedVideo,
       credential: Credential
     ): Effect.fn.Return<VideoStatus, ProviderError> {
-      const status = yield* api.poll(yield* own(handle), sendWith(credential))
+      const job = yield* own(handle)
+      const status = yield* api.poll(job, sendWith(credential))
       if (status.status === "failed") {
         const secrets = [credential.secret, upstream.credential?.secret]
         return { ...status, message: SafeMessage.withoutSecrets(status.message, secrets) }
       }
       if (status.status !== "completed") return status
       const { outputs, usage } = status
-      const charge = VideoInput.chargeOf(model, parameters, withPair(request), outputs)
+      const charge = input.charge(withPair(request), job, outputs)
       return { status: "completed", outputs, charge: { ...charge, usage: { ...charge.usage, ...usage } } }
     }),
     // Links expire, so they are asked for when they are needed.
@@ -160,7 +164,7 @@ export interface Options<P, I> extends Pick<UpstreamHttp.Options, "authenticatio
   /** The form of the upstream's ids, and an example of one. Default: any id. */
   readonly upstreamId?: { readonly pattern: RegExp; readonly example: string }
   /** The schema of a model's `parameters`. */
-  readonly parameters: Schema.Codec<P, I>
+  readonly parameters: Schema.Codec<P, I> | ((model: VideoModel) => Schema.Codec<P, I>)
   readonly offer: (http: UpstreamHttp.UpstreamHttp, upstream: Upstream, model: VideoModel, parameters: P) => VideoOffer
 }
 
@@ -172,6 +176,9 @@ export const offers = <P, I>({ offer, parameters, upstreamId, ...options }: Opti
     expected: "must be a video model",
     offer: (http, upstream, model) =>
       upstreamId === undefined || upstreamId.pattern.test(model.upstreamId)
-        ? Effect.map(Parameters.decode(parameters, model), (decoded) => offer(http, upstream, model, decoded))
+        ? Effect.map(
+            Parameters.decode(Schema.isSchema(parameters) ? parameters : parameters(model), model),
+            (decoded) => offer(http, upstream, model, decoded)
+          )
         : Effect.fail(new InvalidModel({ model, message: `must have an upstream id such as ${upstreamId.example}` }))
   })

@@ -4,7 +4,8 @@
  * https://developers.deepgram.com/reference/speech-to-text/listen-pre-recorded and
  * https://developers.deepgram.com/docs/errors.
  *
- * It hears what a text file says: audio of the bytes "speech: hello world" is the words "hello world".
+ * It hears what a text file says: audio of the bytes "speech: hello world" is the words "hello world",
+ * and so is a WAV file whose samples are these bytes.
  * By hand:
  *
  *     node packages/providers/test/support/DeepgramDouble.mjs <key> [port]
@@ -54,7 +55,7 @@ const utterancesOf = (words) =>
   }))
 
 const transcribe = (query, bytes) => {
-  const [, said] = /^speech: (.*)$/.exec(Buffer.from(bytes).toString("utf8")) ?? []
+  const [, said] = /^(?:RIFF.*data.{4})?speech: (.*)$/s.exec(Buffer.from(bytes).toString("utf8")) ?? []
   if (said === undefined) return documentedErrors.corrupt
   const words = spoken(query, said.split(" "))
   const transcript = words.map((word) => word.punctuated_word ?? word.word).join(" ")

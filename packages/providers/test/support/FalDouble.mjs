@@ -19,6 +19,8 @@ export const documentedMessages = {
 
 const refusal = (status, detail) => ({ status, body: { detail } })
 
+const isFraction = (value) => typeof value === "number" && value >= 0 && value <= 1
+
 /** The inputs of the models, as on their pages, and the fields that they require. */
 const models = {
   "fal-ai/veo3.1": {
@@ -80,6 +82,19 @@ const models = {
       aspect_ratio: oneOf("auto", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16"),
       generate_audio: isBoolean,
       seed: Number.isInteger
+    }
+  },
+  "topaz/upscale/video/creative": {
+    required: ["video_url"],
+    fields: {
+      video_url: isUrl,
+      prompt: (value) => isText(value) && value.length <= 1024,
+      creativity: isFraction,
+      realism: isFraction,
+      sharp: isFraction,
+      upscale_factor: (value) => typeof value === "number" && value >= 1 && value <= 4,
+      target_fps: (value) => Number.isInteger(value) && value >= 16 && value <= 60,
+      H264_output: isBoolean
     }
   },
   "fal-ai/kling-video/v3/turbo/pro/text-to-video": {

@@ -7,7 +7,17 @@
 import { startByHand, startDouble } from "./Double.mjs"
 import { bearerOf, isCount, objectOf, rank, tokensOfPairs } from "./words.mjs"
 
-const models = new Set(["jina-reranker-v2-base-multilingual", "jina-reranker-v3"])
+const models = new Set(["jina-reranker-v2-base-multilingual", "jina-reranker-v3", "jina-reranker-m0"])
+
+/** A document of `jina-reranker-m0`: a text, or an image by URL or in base64. */
+const isImage = (document) =>
+  Object.keys(document).join() === "image" && /^(https:\/\/\S+|[A-Za-z0-9+/]+={0,2})$/.test(document.image)
+
+const isDocument = (document, model) =>
+  typeof document === "string" || (model === "jina-reranker-m0" && document !== null && isImage(document))
+
+/** The double sees the words of an image's address, and counts 768 tokens for an image. */
+const textOf = (document) => (typeof document === "string" ? document : document.image.replaceAll(/\W+/g, " "))
 
 const refusal = (status, code, detail) => ({ status, body: { detail, code } })
 
@@ -24,7 +34,7 @@ const check = ({ documents, model, query, top_n }) => {
   if (documents.length > 2048) {
     return invalid("documents", `List should have at most 2048 items after validation, not ${documents.length}`)
   }
-  if (!documents.every((text) => typeof text === "string")) {
+  if (!documents.every((document) => isDocument(document, model))) {
     return invalid("documents", "Input should be a valid string")
   }
   if (top_n !== undefined && !isCount(top_n)) return invalid("top_n", "Input should be greater than 0")
@@ -32,12 +42,18 @@ const check = ({ documents, model, query, top_n }) => {
   return undefined
 }
 
-const succeed = (body) => ({
+const succeed = (sent) => {
+  const body = { ...sent, documents: sent.documents.map(textOf) }
+  const images = sent.documents.filter((document) => typeof document !== "string").length
+  return answer(body, 768 * images)
+}
+
+const answer = (body, imageTokens) => ({
   status: 200,
   body: {
     model: body.model,
     object: "list",
-    usage: { total_tokens: tokensOfPairs(body) },
+    usage: { total_tokens: tokensOfPairs(body) + imageTokens },
     results: rank(body)
       .slice(0, body.top_n)
       .map((result) =>

@@ -125,9 +125,21 @@ export const rerankSuite = (subject: Subject) => {
         [{ status: 500 }, "BadResponse: status 500", 500],
         [{ status: 503 }, "Overloaded: the provider is overloaded", 503],
         [{ headers: html, body: "<html>" }, "BadResponse: not JSON but text/html", 200],
-        [{ fault: "cut" }, "Timeout: the provider did not answer in time", undefined],
-        [{ fault: "reset" }, "Timeout: the provider did not answer in time", undefined],
-        [{ fault: "cutBody" }, "Timeout: the provider did not answer in time", 200],
+        [
+          { fault: "cut" },
+          "ConnectionLost: the connection to the provider was lost before its answer was complete",
+          undefined
+        ],
+        [
+          { fault: "reset" },
+          "ConnectionLost: the connection to the provider was lost before its answer was complete",
+          undefined
+        ],
+        [
+          { fault: "cutBody" },
+          "ConnectionLost: the connection to the provider was lost before its answer was complete",
+          200
+        ],
         [{ fault: "hang" }, "Timeout: the provider did not answer in time", undefined, { timeLimit }],
         [{ fault: "hangBody" }, "Timeout: the provider did not answer in time", 200, { timeLimit }],
         [{ fault: "notHttp" }, "BadResponse: not HTTP", undefined],

@@ -13,11 +13,16 @@ export interface ImageFile {
 
 const dataUri = /^data:image\/[\w.+-]+;base64,/
 
-/** Returns a message for the caller if the reference is not a supported image. */
-export const read = (reference: string): ImageFile | string => {
-  const head = dataUri.exec(reference)?.[0]
-  if (head === undefined) return "send a data:image/…;base64, URI, because the sandbox fetches nothing"
-  const bytes = Buffer.from(reference.slice(head.length), "base64")
+/** Returns a message for the caller if the `data:` URI is not a supported image. */
+export const read = (uri: string): ImageFile | string => {
+  const head = dataUri.exec(uri)?.[0]
+  return head === undefined
+    ? "send an https:// URL or a data:image/…;base64, URI"
+    : readBytes(Buffer.from(uri.slice(head.length), "base64"))
+}
+
+/** Returns a message for the caller if the bytes are not a supported image. */
+export const readBytes = (bytes: Buffer): ImageFile | string => {
   if (bytes.subarray(0, 8).equals(pngSignature)) return readPng(bytes)
   if (bytes.subarray(0, 3).equals(jpegSignature)) return readJpeg(bytes)
   return "send a PNG or a JPEG"

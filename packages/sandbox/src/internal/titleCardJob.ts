@@ -7,6 +7,7 @@ export const Job = Schema.Struct({
   prompt: Schema.String,
   duration: Schema.Int,
   seed: Schema.Finite,
+  creativity: Schema.optionalKey(Schema.Finite),
   frameRate: Schema.Int
 })
 

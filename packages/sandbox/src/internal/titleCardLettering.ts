@@ -1,6 +1,7 @@
 /** Renders a prompt in large type as a coverage mask of the pixels. */
 import { createCanvas, GlobalFonts, type SKRSContext2D } from "@napi-rs/canvas"
 import { createRequire } from "node:module"
+import { drawnPrompt } from "./titleCardBounds.ts"
 
 export interface Lettering {
   readonly width: number
@@ -35,8 +36,6 @@ const registerFonts = (): string =>
     .concat("sans-serif")
     .join(", ")
 
-/** A longer prompt never fits, and measuring it would take long. */
-const longestPrompt = 2000
 const lineHeight = 1.25
 const rightToLeft = /^[^\p{L}]*[\p{Script=Hebrew}\p{Script=Arabic}]/u
 const graphemes = new Intl.Segmenter("und", { granularity: "grapheme" })
@@ -68,11 +67,7 @@ const wrap = (context: SKRSContext2D, prompt: string, width: number): Array<stri
 
 /** The prompt in the largest type that fits. */
 export const letter = (prompt: string, width: number, height: number): Lettering => {
-  const text = prompt
-    .slice(0, longestPrompt)
-    .toWellFormed()
-    .replaceAll(/[\s\p{Cc}]+/gu, " ")
-    .trim()
+  const text = drawnPrompt(prompt)
   const canvas = createCanvas(width, height)
   const context = canvas.getContext("2d")
   const family = registerFonts()

@@ -36,10 +36,17 @@ const colour = (hue: number, luma: number, saturation: number): Colour => ({
 
 const white = 235
 
-export const makePicture = (width: number, height: number, seed: number, lettering: Lettering): Picture => {
+/** `turn` is how far the hues turn, from 0 to 1, a full circle. */
+export const makePicture = (
+  width: number,
+  height: number,
+  seed: number,
+  turn: number,
+  lettering: Lettering
+): Picture => {
   const next = random(seed)
-  const from = colour(next(), 40, 34)
-  const to = colour(next(), 84, 40)
+  const from = colour(next() + turn, 40, 34)
+  const to = colour(next() + turn, 84, 40)
   const phase = next() * 2 * Math.PI
   const side = Math.min(width, height)
   const discs = Array.from({ length: 3 }, () => ({
@@ -64,14 +71,14 @@ export const makePicture = (width: number, height: number, seed: number, letteri
     paint(share, seconds) {
       picture.set(backdrop)
       for (const { angle, disc, speed, x, y } of discs) {
-        const turn = angle + 2 * Math.PI * speed * seconds
+        const position = angle + 2 * Math.PI * speed * seconds
         light(
           picture,
           width,
           height,
           disc,
-          x * width + Math.cos(turn) * side * 0.3,
-          y * height + Math.sin(turn) * side * 0.2
+          x * width + Math.cos(position) * side * 0.3,
+          y * height + Math.sin(position) * side * 0.2
         )
       }
       // Never start from nothing: file managers show the first picture.

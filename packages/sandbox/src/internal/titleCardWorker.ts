@@ -10,12 +10,16 @@ import { Job, type Message } from "./titleCardJob.ts"
 import { letter } from "./titleCardLettering.ts"
 import { repack } from "./titleCardMp4.ts"
 import { makePicture } from "./titleCardPicture.ts"
+import { write } from "./titleCardTag.ts"
 
 const say = (message: Message): void => parentPort?.postMessage(message)
 
-const render = async ({ duration, frameRate, height, prompt, seed, width }: Job): Promise<Uint8Array> => {
+const render = async (job: Job): Promise<Uint8Array> => {
+  const { creativity = 0, duration, frameRate, height, prompt, seed, width } = job
   const even = (length: number) => 2 * Math.floor(length / 2)
-  const picture = makePicture(width, height, seed, letter(prompt, even(width * 0.84), even(height * 0.7)))
+  const lettering = letter(prompt, even(width * 0.84), even(height * 0.7))
+  // At most half of the circle: the whole one would be the same colors again.
+  const picture = makePicture(width, height, seed, creativity / 2, lettering)
   const encoder = await h264.createH264MP4Encoder()
   encoder.width = width
   encoder.height = height
@@ -32,7 +36,7 @@ const render = async ({ duration, frameRate, height, prompt, seed, width }: Job)
     if (frame % 6 === 5) say({ _tag: "Progress", share: (frame + 1) / (frames + 1) })
   }
   encoder.finalize()
-  return repack(encoder.FS.readFile(encoder.outputFilename))
+  return write(await repack(encoder.FS.readFile(encoder.outputFilename)), job)
 }
 
 // Threads that answer requests come first. On Linux this affects the calling thread only, elsewhere

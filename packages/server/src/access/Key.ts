@@ -15,6 +15,7 @@ export interface Key {
   /** For example `mg_sk_…abc`. */
   readonly label: string
   readonly isManagement: boolean
+  /** Whether it spends no credits: see `routing/FreeTier.ts`. */
   readonly isFreeTier: boolean
   readonly creatorUserId: string | null
   /** The end user whom the key was created for, as the caller names it. */

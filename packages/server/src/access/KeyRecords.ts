@@ -73,13 +73,14 @@ export const forEphemeral = (record: SentRecord, ephemeral: EphemeralKey, parent
 })
 
 /** A key as the operations of `/keys` return it: the key, and the budget fields of its record. */
-export const listed = (key: Key, record: SentRecord): Keys.Key => ({
+export const listed = (key: Key, record: SentRecord): typeof Keys.Key.Type => ({
   hash: key.hash,
   name: key.name,
   label: key.label,
   workspace_id: key.workspaceId,
   disabled: key.disabled,
   is_management_key: key.isManagement,
+  is_free_tier: key.isFreeTier,
   limit: record.limit,
   limit_remaining: record.limit_remaining,
   limit_reset: record.limit_reset,
@@ -101,7 +102,7 @@ export const listed = (key: Key, record: SentRecord): Keys.Key => ({
 })
 
 /** As {@link listed}, from the key's budget. It does not say how many free requests were made. */
-export const listedWith = (key: Key, budget: Budgets.Budget): Keys.Key => listed(key, make(key, budget, 0))
+export const listedWith = (key: Key, budget: Budgets.Budget): typeof Keys.Key.Type => listed(key, make(key, budget, 0))
 
 /** Reads records from the database in the context. */
 export const layerSql: Layer.Layer<KeyRecords, never, Reader> = Layer.effect(

@@ -63,6 +63,7 @@ export interface CreateKey {
 export interface UpdateKey {
   readonly name?: string | undefined
   readonly disabled?: boolean | undefined
+  readonly isFreeTier?: boolean | undefined
   readonly expiresAt?: number | null | undefined
   readonly limit?: MicroCredits.MicroCredits | null | undefined
   readonly limitReset?: LimitReset | null | undefined
@@ -97,12 +98,19 @@ export class KeyNotFound extends Data.TaggedError("KeyNotFound")<{
   override readonly message = "There is no such key."
 }
 
+/** A management key, which cannot spend, would be in the free tier (status 400). */
+export class ManagementKeyOfFreeTier extends Data.TaggedError("ManagementKeyOfFreeTier") {
+  override readonly message = "A management key cannot be in the free tier, because it cannot spend."
+}
+
 /** The key service. */
 export class KeyStore extends Context.Service<
   KeyStore,
   {
     /** Makes a key. */
-    readonly create: (input: CreateKey) => Effect.Effect<CreatedKey, Workspace.WorkspaceNotFound | StorageError>
+    readonly create: (
+      input: CreateKey
+    ) => Effect.Effect<CreatedKey, ManagementKeyOfFreeTier | Workspace.WorkspaceNotFound | StorageError>
     /** A key of the organization that is not deleted. */
     readonly get: (organizationId: string, hash: string) => Effect.Effect<Key, KeyNotFound | StorageError>
     /** The organization's keys that are not deleted, newest first. */
@@ -115,7 +123,7 @@ export class KeyStore extends Context.Service<
       organizationId: string,
       hash: string,
       change: UpdateKey
-    ) => Effect.Effect<Key, KeyNotFound | StorageError>
+    ) => Effect.Effect<Key, KeyNotFound | ManagementKeyOfFreeTier | StorageError>
     /**
      * Deletes the key permanently. The key and its ephemeral keys stop working immediately; its
      * usage is kept. Deleting it again fails with {@link KeyNotFound}.
@@ -150,6 +158,8 @@ export const make = Effect.gen(function* () {
     function* (input: CreateKey) {
       const now = yield* Clock.currentTimeMillis
       const isManagement = input.isManagement === true
+      const isFreeTier = input.isFreeTier === true
+      if (isManagement && isFreeTier) return yield* new ManagementKeyOfFreeTier()
       const generated = input.generated ?? (yield* KeyFormat.generate(random, isManagement ? "management" : "ordinary"))
       const { hash, label } = generated
       yield* Workspace.lock(sql, input.workspaceId)
@@ -161,7 +171,7 @@ export const make = Effect.gen(function* () {
         name: input.name,
         label,
         is_management: Dialect.fromBool(isManagement),
-        is_free_tier: Dialect.fromBool(input.isFreeTier === true),
+        is_free_tier: Dialect.fromBool(isFreeTier),
         creator_user_id: input.creatorUserId ?? null,
         external_user: input.externalUser ?? null,
         expires_at: input.expiresAt ?? null,
@@ -213,9 +223,11 @@ export const make = Effect.gen(function* () {
     function* (organizationId: string, hash: string, change: UpdateKey) {
       yield* Dialect.lock(sql, sql`SELECT 1 FROM keys WHERE hash = ${hash}`)
       const before = yield* find(organizationId, hash)
+      if (before.isManagement && change.isFreeTier === true) return yield* new ManagementKeyOfFreeTier()
       yield* sql`UPDATE keys SET ${sql.update({
         name: Change.valueOf(change.name, before.name),
         disabled: Dialect.fromBool(change.disabled ?? before.disabled),
+        is_free_tier: Dialect.fromBool(change.isFreeTier ?? before.isFreeTier),
         expires_at: Change.valueOf(change.expiresAt, before.expiresAt),
         free_daily_limit: Change.valueOf(change.freeDailyLimit, before.freeDailyLimit),
         updated_at: yield* Clock.currentTimeMillis

@@ -319,6 +319,8 @@ export const make = Effect.gen(function* () {
     function* (options?: BootstrapOptions) {
       const workspace = yield* first(options)
       if (!(yield* reach("first-keys"))) return null
+      // Without a user: the account that runs a service is no person, and the management key may
+      // name the user of each key that it creates.
       const { id: workspaceId, organizationId } = workspace
       const management = yield* keys.create({
         organizationId,
@@ -330,7 +332,7 @@ export const make = Effect.gen(function* () {
       return { workspace, managementKey: management.plain, ordinaryKey: ordinary.plain }
     },
     sql.withTransaction,
-    Effect.catchTag("WorkspaceNotFound", Effect.die),
+    Effect.catchTags({ WorkspaceNotFound: Effect.die, ManagementKeyOfFreeTier: Effect.die }),
     mapSqlError("WorkspaceStore.bootstrap")
   )
 

@@ -18,6 +18,8 @@ export interface UsageRow {
   readonly keyHash: string
   readonly workspaceId: string
   readonly guardrailId: string | null
+  /** The id of the HTTP request. Null: not known. */
+  readonly requestId: string | null
   /** The end user whom the request names. */
   readonly externalUser: string | null
   readonly jobId: string | null
@@ -91,6 +93,7 @@ export const usageRow = (row: Row): UsageRow => {
     keyHash: Dialect.text(row, "key_hash"),
     workspaceId: Dialect.text(row, "workspace_id"),
     guardrailId: Dialect.textOrNull(row, "guardrail_id"),
+    requestId: Dialect.textOrNull(row, "request_id"),
     externalUser: Dialect.textOrNull(row, "external_user"),
     jobId: Dialect.textOrNull(row, "job_id"),
     operation: Dialect.text(row, "operation"),

@@ -15,10 +15,14 @@ import { type Status, storedUser, usageRow, type UsageRow } from "./Ledger.ts"
 
 /** Which entries to list. Times are epoch milliseconds. */
 export interface Filter {
+  /** The id of the HTTP request. */
+  readonly requestId?: string | undefined
   readonly workspaceId?: string | undefined
   readonly keyHash?: string | undefined
   /** The end user whom the request names. */
   readonly user?: string | undefined
+  /** `rerank`, `transcription` or `video`. */
+  readonly operation?: string | undefined
   readonly model?: string | undefined
   readonly provider?: string | undefined
   readonly status?: typeof Status.Type | undefined
@@ -102,7 +106,19 @@ export const make = Effect.gen(function* () {
 
   const list = Effect.fn("RequestLog.list")(function* (
     organizationId: string,
-    { errorStatus, from = 0, keyHash, model, provider, status, to, user, workspaceId }: Filter = {},
+    {
+      errorStatus,
+      from = 0,
+      keyHash,
+      model,
+      operation,
+      provider,
+      requestId,
+      status,
+      to,
+      user,
+      workspaceId
+    }: Filter = {},
     { after, limit = 100 }: PageRequest = {}
   ) {
     // An empty id precedes all others, so the bound itself is excluded.
@@ -120,9 +136,11 @@ export const make = Effect.gen(function* () {
       isOlder,
       // Postgres estimates the size of a range of times, but not of a range of pairs.
       sql`reserved_at BETWEEN ${end ?? from} AND ${place.reservedAt}`,
+      ...equal("request_id", requestId),
       ...equal("workspace_id", workspaceId),
       ...equal("key_hash", keyHash),
       ...equal("external_user", user === undefined ? undefined : storedUser(user)),
+      ...equal("operation", operation),
       ...equal("model", model),
       ...equal("provider", provider),
       ...equal("status", status),

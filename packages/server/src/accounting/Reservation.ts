@@ -32,6 +32,8 @@ export interface ReserveRequest {
    * provider key. `amount` is then the one with the gateway's own.
    */
   readonly byokAmount?: MicroCredits.MicroCredits | undefined
+  /** The id of the HTTP request, for the request log. Default: not known. */
+  readonly requestId?: string | undefined
   /** The end user whom the request names, for the request log. Default: none. */
   readonly user?: string | undefined
   /** Ties the intent to a job instead of this process, so that it survives a restart. */

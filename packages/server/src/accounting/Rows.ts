@@ -10,7 +10,7 @@ import { type Failure, InsufficientCredits, type Outcome, type ReserveRequest } 
 
 /** The reservation of a request, owned by the process `owner` or by the request's job. */
 export const hold = (request: ReserveRequest, owner: string, now: number, starts: PeriodStarts): Hold => {
-  const { amount, byokAmount, id, isByok = false, jobId, model, operation, payer, user } = request
+  const { amount, byokAmount, id, isByok = false, jobId, model, operation, payer, requestId, user } = request
   return {
     id,
     owner: jobId === undefined ? owner : null,
@@ -19,6 +19,7 @@ export const hold = (request: ReserveRequest, owner: string, now: number, starts
     workspaceId: payer.workspaceId,
     guardrailId: payer.guardrailId,
     ephemeralHash: payer.ephemeralHash ?? null,
+    requestId: requestId ?? null,
     externalUser: user === undefined ? null : storedUser(user),
     operation,
     model,

@@ -1,11 +1,11 @@
 /**
  * The one way in for paid work: rerank, transcription and video.
  *
- * A request passes these steps in this order: a stored answer for its `Idempotency-Key`, the
- * free-model day (429), and the reservation of the most that it can cost on key, guardrail and
- * workspace (402). Then it runs. Its charge, its stored answer and its event are written in one
- * transaction. If it fails, the whole reservation is released, in one transaction with the event
- * that says so. The key's rate limit comes before: Authorization counts the request.
+ * A request passes these steps in this order: a stored answer for its `Idempotency-Key`, the free
+ * tier (402), the free-model day (429), and the reservation of the most that it can cost on key,
+ * guardrail and workspace (402). Then it runs. Its charge, its stored answer and its event are
+ * written in one transaction. If it fails, the whole reservation is released, in one transaction
+ * with the event that says so. The key's rate limit comes before: Authorization counts the request.
  *
  * A provider may bill more than the offer had quoted. The difference is reserved before the charge,
  * as far as key, guardrail and workspace allow it, and no more is charged: whatever a provider
@@ -19,6 +19,7 @@ import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { PaymentRequired, TooManyRequests } from "@model-gateway/core/GatewayError"
 import type { Metadata as TraceMetadata } from "@model-gateway/core/Trace"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import type { Offer } from "@model-gateway/providers/Offer"
 import { Cause, Context, Effect, Exit, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpServerResponse } from "effect/http"
@@ -28,13 +29,14 @@ import { Accounting, type Failure, type Outcome, type Payer, type Reservation } 
 import { type Event, idOf } from "../events/Event.ts"
 import { Outbox } from "../events/Outbox.ts"
 import { classify, errorOf, logAndContinue, orUnavailable } from "../http/Failures.ts"
-import type { RequestContext } from "../http/RequestContext.ts"
+import { RequestContext } from "../http/RequestContext.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import { FreeModelDays } from "./FreeModelDays.ts"
 import { Idempotency } from "./Idempotency.ts"
 import * as IdempotentRequest from "./IdempotentRequest.ts"
-import type { Quotes } from "../routing/Candidates.ts"
+import * as Candidates from "../routing/Candidates.ts"
+import * as FreeTier from "../routing/FreeTier.ts"
 
 /** A request for paid work. */
 export interface PaidRequest<A> {
@@ -42,10 +44,8 @@ export interface PaidRequest<A> {
   /** As in the ledger. */
   readonly operation: "rerank" | "transcription" | "video"
   readonly model: string
-  /** Whether the model counts toward the key's free requests of the day. */
-  readonly isFree: boolean
   /** The most that it can cost, with the gateway's credentials and with the caller's own. */
-  readonly quotes: Quotes
+  readonly quotes: Candidates.Quotes
   /** The `Idempotency-Key` header. */
   readonly idempotencyKey: string | undefined
   /**
@@ -75,8 +75,8 @@ export interface Run {
   /** The generation id: the response's `id` and the key of the usage entry. */
   readonly id: string
   /**
-   * Whether the credits do not suffice for the gateway's credentials, so that only the caller's own
-   * provider keys may be used.
+   * Whether the credits or the free requests of the day do not suffice for the gateway's
+   * credentials, so that only the caller's own provider keys may be used.
    */
   readonly isOwnOnly: boolean
   /** The work adds its attempts at providers here as they end. */
@@ -95,7 +95,7 @@ export interface JobAdmission<A> {
   /** Counts the free request, and reserves the quotes until the job ends. */
   readonly hold: (
     job: { readonly jobId: string; readonly intentId: string },
-    quotes: Quotes
+    quotes: Candidates.Quotes
   ) => Effect.Effect<void, PaymentRequired | TooManyRequests>
   /** Stores the answer for the idempotency key. */
   readonly keep: (answer: A) => Effect.Effect<void, StorageError>
@@ -111,9 +111,20 @@ export class Admission extends Context.Service<
     /**
      * Fails if the key, its guardrail or its workspace has nothing left to spend. For requests
      * whose price is not known yet. A request with a used `Idempotency-Key` passes, because its
-     * answer may have been paid for with the last credits.
+     * answer may have been paid for with the last credits. So does a key of the free tier, which
+     * needs no credits.
      */
     readonly notExhausted: (caller: Caller, idempotencyKey: string | undefined) => Effect.Effect<void, PaymentRequired>
+    /**
+     * As {@link notExhausted}, for a request that goes to one of these offers with a credential of
+     * the gateway. Fails for a key of the free tier if each of them has a price.
+     */
+    readonly canPay: (
+      caller: Caller,
+      model: string,
+      offers: ReadonlyArray<Offer>,
+      idempotencyKey: string | undefined
+    ) => Effect.Effect<void, PaymentRequired>
     /**
      * Admits the request, runs `work` and charges its actual cost. Once there is an answer it is
      * charged, even if the caller has disconnected. `work` runs uninterruptibly, except for parts
@@ -131,8 +142,7 @@ export class Admission extends Context.Service<
   }
 >()("@model-gateway/server/admission/Admission") {}
 
-const paymentRequired = ({ message }: { readonly message: string }) =>
-  Effect.fail(new PaymentRequired({ error: { message } }))
+const paymentRequired = ({ message }: { readonly message: string }) => new PaymentRequired({ error: { message } })
 
 const payerOf = ({ ephemeral, guardrail, key }: Caller): Payer => ({
   keyHash: key.hash,
@@ -171,19 +181,22 @@ export const make = Effect.gen(function* () {
 
   /** Counts the free request and reserves the amount, or does neither. */
   const hold = Effect.fnUntraced(function* <A>(
-    { caller, isFree, model, operation, user }: PaidRequest<A>,
-    intent: { readonly id: string; readonly jobId?: string },
-    { gateway, own }: Quotes
+    { caller, model, operation, user }: PaidRequest<A>,
+    intent: { readonly id: string; readonly requestId: string; readonly jobId?: string },
+    { gateway, isFree, isPriced, own }: Candidates.Quotes
   ) {
+    const { isFreeTier } = caller.key
+    if (isFreeTier && isPriced) return yield* FreeTier.refused(model)
     const amounts =
       gateway === undefined
         ? { amount: own ?? MicroCredits.zero, isByok: own !== undefined }
         : { amount: gateway, byokAmount: own }
-    const taken = isFree ? yield* takeFree(caller) : undefined
+    const isCounted = isFree || (isFreeTier && gateway !== undefined)
+    const taken = isCounted ? yield* takeFree(caller) : undefined
     const reservation = yield* orUnavailable(
       accounting.reserve({ ...intent, ...amounts, payer: payerOf(caller), operation, model, user })
     ).pipe(
-      Effect.catchTag("InsufficientCredits", paymentRequired),
+      Effect.catchTag("InsufficientCredits", (error) => Effect.fail(paymentRequired(error))),
       Effect.onError(() => (taken === undefined ? Effect.void : logAndContinue(days.giveBack(taken))))
     )
     if (user !== undefined) yield* logUser(intent.id, operation, user)
@@ -191,19 +204,19 @@ export const make = Effect.gen(function* () {
   })
 
   /**
-   * Reserves for all candidates, or only for the caller's own keys if the credits do not suffice
-   * for the others.
+   * Reserves for all candidates, or only for the caller's own keys if the credits or the free
+   * requests of the day do not suffice for the others.
    */
-  const holdAny = <A>(request: PaidRequest<A>, id: string) => {
+  const holdAny = <A>(request: PaidRequest<A>, intent: { readonly id: string; readonly requestId: string }) => {
     const { gateway, own } = request.quotes
-    const all = Effect.map(hold(request, { id }, request.quotes), (reservation) => ({ reservation, isOwnOnly: false }))
+    const all = Effect.map(hold(request, intent, request.quotes), (reservation) => ({ reservation, isOwnOnly: false }))
     if (gateway === undefined || own === undefined) return all
-    return Effect.catchTag(all, "PaymentRequired", () =>
-      Effect.map(hold(request, { id }, { gateway: undefined, own }), (reservation) => ({
+    const forOwn = () =>
+      Effect.map(hold(request, intent, Candidates.ownOnly(request.quotes)), (reservation) => ({
         reservation,
         isOwnOnly: true
       }))
-    )
+    return Effect.catchTags(all, { PaymentRequired: forOwn, TooManyRequests: forOwn })
   }
 
   /** The steps before any money moves. */
@@ -244,8 +257,8 @@ export const make = Effect.gen(function* () {
 
   /**
    * What is charged of a request, and what was reserved for it in addition. A provider's bill may
-   * be higher than the quote. What the caller's own provider key was billed is charged in any case:
-   * it is not the gateway's money.
+   * be higher than the quote. A key of the free tier pays nothing of it. What the caller's own
+   * provider key was billed is charged in any case: it is not the gateway's money.
    */
   const covered = Effect.fnUntraced(function* <A>(
     { caller, model, operation, quotes }: ServedRequest<A>,
@@ -254,6 +267,9 @@ export const make = Effect.gen(function* () {
     const reserved = quotes.gateway ?? MicroCredits.zero
     const excess = MicroCredits.subtract(outcome.cost, reserved)
     if (outcome.isByok === true || excess <= 0) return { outcome, cover: undefined }
+    if (caller.key.isFreeTier) {
+      return { outcome: { ...outcome, cost: reserved, billed: outcome.cost }, cover: undefined }
+    }
     const id = yield* random.uuidV7()
     // If the database cannot be used now, the charge must not be lost: all of it is charged.
     const cover = yield* Effect.option(
@@ -270,7 +286,8 @@ export const make = Effect.gen(function* () {
     work: (run: Run) => Effect.Effect<Served<A>, E, R>
   ) {
     const id = yield* random.uuidV7()
-    const { isOwnOnly, reservation } = yield* holdAny(request, id)
+    const { id: requestId } = yield* RequestContext
+    const { isOwnOnly, reservation } = yield* holdAny(request, { id, requestId })
     const run: Run = { id, isOwnOnly, attempts: [] }
     const exit = yield* Effect.exit(work(run))
     if (Exit.isFailure(exit)) {
@@ -308,20 +325,39 @@ export const make = Effect.gen(function* () {
       ? Effect.succeed(false)
       : orUnavailable(idempotency.isUsed({ scope: ephemeral?.hash ?? key.hash, key: idempotencyKey }))
 
-  return Admission.of({
-    notExhausted: (caller, idempotencyKey) =>
-      orUnavailable(accounting.checkNotExhausted(payerOf(caller))).pipe(
-        Effect.catchTag("InsufficientCredits", (error) =>
-          Effect.flatMap(isRepeated(caller, idempotencyKey), (is) => (is ? Effect.void : paymentRequired(error)))
+  /** Fails with the error unless the request may have an answer already. */
+  const unlessRepeated = (caller: Caller, idempotencyKey: string | undefined, error: PaymentRequired) =>
+    Effect.flatMap(isRepeated(caller, idempotencyKey), (is) => (is ? Effect.void : Effect.fail(error)))
+
+  const notExhausted = (caller: Caller, idempotencyKey: string | undefined) =>
+    caller.key.isFreeTier
+      ? Effect.void
+      : orUnavailable(accounting.checkNotExhausted(payerOf(caller))).pipe(
+          Effect.catchTag("InsufficientCredits", (error) =>
+            unlessRepeated(caller, idempotencyKey, paymentRequired(error))
+          )
         )
-      ),
+
+  return Admission.of({
+    notExhausted,
+    canPay: (caller, model, offers, idempotencyKey) => {
+      if (!caller.key.isFreeTier) {
+        return offers.some(({ isFree }) => !isFree) ? notExhausted(caller, idempotencyKey) : Effect.void
+      }
+      return offers.some(FreeTier.costsNothing)
+        ? Effect.void
+        : unlessRepeated(caller, idempotencyKey, FreeTier.refused(model))
+    },
     serve: (request, work) => admitted(request, (keep) => charged(request, keep, work)),
     accept: (request, submit) =>
       admitted(request, (keep) =>
-        submit({
-          hold: ({ intentId, jobId }, quotes) => Effect.asVoid(hold(request, { id: intentId, jobId }, quotes)),
-          keep: keep.store
-        })
+        Effect.flatMap(RequestContext, ({ id: requestId }) =>
+          submit({
+            hold: ({ intentId, jobId }, quotes) =>
+              Effect.asVoid(hold(request, { id: intentId, requestId, jobId }, quotes)),
+            keep: keep.store
+          })
+        )
       )
   })
 })

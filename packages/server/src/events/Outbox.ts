@@ -1,6 +1,7 @@
 /**
  * The outbox: events are written in the transaction of what they report, so that neither can exist
- * without the other. Webhooks and broadcast read them from here.
+ * without the other. Broadcast reads them from here.
+ * Webhooks do not: `webhooks/DeliveryStore` keeps what they send.
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"

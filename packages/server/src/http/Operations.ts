@@ -109,3 +109,14 @@ export const allowedMethods = (url: string): string | undefined => {
   const methods = knownPaths.filter(({ pattern }) => pattern.test(path)).flatMap((known) => [...known.methods])
   return methods.length === 0 ? undefined : [...new Set(methods)].toSorted().join(", ")
 }
+
+const byMethod = Map.groupBy(
+  all.map(({ method, name, path }) => ({ method, name, pattern: pathPattern(path) })),
+  ({ method }) => method
+)
+
+/** The name of a request's operation. Undefined if it is of none. */
+export const nameOf = (method: string, url: string): string | undefined => {
+  const path = url.split(/[?#]/, 1)[0] ?? ""
+  return byMethod.get(method)?.find(({ pattern }) => pattern.test(path))?.name
+}

@@ -20,8 +20,14 @@ export const lockName = "lock"
 /** A folder with this prefix is being created and not locked yet. */
 const unfinished = "new-"
 
+/** What else to do with a folder. */
+export interface Options {
+  /** Called with the folder of a dead process before it is removed. */
+  readonly onDead: (folder: string) => Effect.Effect<void, never, FileSystem.FileSystem | Path.Path>
+}
+
 /** Removes the folders of dead processes. */
-const removeDead = Effect.fnUntraced(function* (shared: string) {
+const removeDead = Effect.fnUntraced(function* (shared: string, { onDead }: Options) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const removeIfDead = Effect.fnUntraced(function* (entry: string) {
@@ -29,6 +35,7 @@ const removeDead = Effect.fnUntraced(function* (shared: string) {
     const isFolder = (yield* fs.stat(folder)).type === "Directory"
     if (isFolder && !(yield* FileLock.take(path.join(folder, lockName)))) return
     yield* CallProcesses.killAll(folder)
+    if (isFolder) yield* onDead(folder)
     yield* fs.remove(folder, { recursive: true, force: true })
   }, Effect.scoped)
   for (const entry of yield* fs.readDirectory(shared)) {
@@ -43,7 +50,8 @@ const removeDead = Effect.fnUntraced(function* (shared: string) {
  * Creates this process's folder below `shared` and returns its path. Closing the scope removes it.
  */
 export const make = Effect.fnUntraced(function* (
-  shared: string
+  shared: string,
+  options: Options = { onDead: () => Effect.void }
 ): Effect.fn.Return<
   string,
   PlatformError.PlatformError,
@@ -53,7 +61,7 @@ export const make = Effect.fnUntraced(function* (
   const path = yield* Path.Path
   const id = yield* (yield* SecureRandom).uuidV7()
   yield* fs.makeDirectory(shared, { recursive: true })
-  yield* removeDead(shared)
+  yield* removeDead(shared, options)
 
   // Rename the folder only after it is locked, so that other processes never see it unlocked.
   const folder = path.join(shared, `${unfinished}${id}`)
@@ -64,7 +72,7 @@ export const make = Effect.fnUntraced(function* (
     Effect.ignore(fs.remove(own, { recursive: true, force: true }))
   )
 
-  yield* removeDead(shared).pipe(
+  yield* removeDead(shared, options).pipe(
     Effect.ignore,
     Effect.repeat(Schedule.spaced("15 seconds")),
     Effect.delay("15 seconds"),

@@ -30,7 +30,7 @@ const write = ({ annotations = {}, level, message }: Occurrence): Effect.Effect<
   Effect.annotateLogs(Effect.logWithLevel(level)(message), annotations)
 
 /** By default every failure is logged. */
-export const FailureLog = Context.Reference<FailureLog>("./FailureLog.ts", {
+export const FailureLog = Context.Reference<FailureLog>("@model-gateway/server/observability/FailureLog", {
   defaultValue: () => ({ report: write })
 })
 

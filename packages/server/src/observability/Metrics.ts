@@ -133,6 +133,21 @@ export const overran = (operation: string, microCredits: number, uncharged: numb
 /** Counts a video job that entered a state. */
 export const jobEntered = (status: string): Effect.Effect<void> => Metric.update(jobs(status), 1)
 
+const jobsInWork = Metric.gauge("model_gateway_video_jobs_in_work", {
+  description: "Video jobs for which this process waits for an upstream"
+})
+
+/** Counts a video job as long as this process works on it. */
+export const workingOnVideoJob = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.acquireUseRelease(
+    Metric.modify(jobsInWork, 1),
+    () => work,
+    () => Metric.modify(jobsInWork, -1)
+  )
+
+/** The video jobs that this process works on now. */
+export const videoJobsInWorkUnsafe = (context: Context.Context<never>): number => jobsInWork.valueUnsafe(context).value
+
 const broadcasts = labelled<readonly [destination: string, outcome: string], Metric.Counter<number>>(
   ([destination, outcome]) =>
     Metric.counter("model_gateway_broadcast_events_total", {

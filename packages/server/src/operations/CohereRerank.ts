@@ -8,6 +8,7 @@ import * as Rerank from "@model-gateway/core/Rerank"
 import { Effect, Schema } from "effect"
 import { invalid } from "../http/Issues.ts"
 import type { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import * as Warnings from "../routing/Warnings.ts"
 
 type RerankRequest = typeof Rerank.Request.Type
 
@@ -74,11 +75,23 @@ const metaOf = (
   }
 }
 
+/** Only the provider `cohere` gets the limit. */
+const ignoredOf = (
+  { max_tokens_per_doc }: typeof CohereRerank.Request.Type,
+  { provider = "" }: Rerank.Response
+): ReadonlyArray<string> =>
+  max_tokens_per_doc == null || provider === "cohere"
+    ? []
+    : [`max_tokens_per_doc: the provider ${provider} takes none, so it was ignored.`]
+
 /** The response in version 2. */
-export const toResponse = (response: Rerank.Response): CohereRerank.Response => ({
+export const toResponse = (
+  request: typeof CohereRerank.Request.Type,
+  response: Rerank.Response
+): CohereRerank.Response => ({
   id: response.id,
   results: response.results.map(({ index, relevance_score }) => ({ index, relevance_score })),
-  meta: metaOf("2", response)
+  meta: metaOf("2", { ...response, ...Warnings.ofSentences(ignoredOf(request, response), response.warnings) })
 })
 
 /** The response in version 1. */

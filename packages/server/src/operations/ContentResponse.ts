@@ -34,8 +34,8 @@ const percentEncoded = (text: string): string =>
  * ```ts
  * import { dispositionOf } from "./ContentResponse.ts"
  *
- * dispositionOf("attachment", "caf\u00e9.txt") // attachment; filename="caf_.txt";
- * filename*=UTF-8''caf%C3%A9.txt
+ * // attachment; filename="caf_.txt"; filename*=UTF-8''caf%C3%A9.txt
+ * dispositionOf("attachment", "caf\u00e9.txt")
  * ```
  */
 export const dispositionOf = (disposition: Content["disposition"], filename: string): string => {

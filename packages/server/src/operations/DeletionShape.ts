@@ -10,17 +10,26 @@ const isShape = Schema.is(DeletionShape)
 
 const parameter = /^shape[ \t]*=[ \t]*"?([\w-]+)"?$/i
 
-/** The `shape` parameter of an `Accept` header that accepts JSON. Unknown shapes are ignored. */
+const quality = /^q[ \t]*=[ \t]*([01](?:\.\d{0,3})?)$/i
+
+/**
+ * The `shape` parameter of an `Accept` header that accepts JSON: of several, the one with the
+ * highest `q`, and of equal ones the first. Unknown shapes are ignored.
+ */
 const fromAccept = (accept: string | undefined): DeletionShape | undefined => {
+  let best: DeletionShape | undefined
+  let highest = 0
   for (const range of accept?.split(",") ?? []) {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim())
     if (!["application/json", "application/*", "*/*"].includes(type.toLowerCase())) continue
-    for (const candidate of parameters) {
-      const shape = parameter.exec(candidate)?.[1]?.toLowerCase()
-      if (isShape(shape)) return shape
-    }
+    const valuesOf = (pattern: RegExp) => parameters.flatMap((each) => pattern.exec(each)?.[1]?.toLowerCase() ?? [])
+    const shape = valuesOf(parameter).find(isShape)
+    const q = Number(valuesOf(quality)[0] ?? 1)
+    if (q <= highest || shape === undefined) continue
+    best = shape
+    highest = q
   }
-  return undefined
+  return best
 }
 
 const ofProvider: Readonly<Record<FileProvider, DeletionShape>> = { provider_a: "compat_a", provider_b: "compat_b" }

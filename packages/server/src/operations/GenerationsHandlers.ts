@@ -25,6 +25,7 @@ const toEntry = (row: UsageRow): Generations.Entry => ({
   created_at: Timestamp.fromMillis(row.reservedAt),
   workspace_id: row.workspaceId,
   key_hash: row.keyHash,
+  request_id: row.requestId,
   external_user: row.externalUser,
   operation: row.operation,
   model: row.model,
@@ -76,6 +77,7 @@ const toGeneration = (row: UsageRow): Generations.Generation => {
     native_tokens_prompt: prompt,
     native_tokens_completion: output_tokens ?? null,
     workspace_id: row.workspaceId,
+    request_id: row.requestId,
     external_user: row.externalUser,
     status: row.status,
     error_status: row.errorStatus,
@@ -101,9 +103,11 @@ const make = Effect.gen(function* () {
   const list = Effect.fnUntraced(function* (query: Generations.ListOptions) {
     const { key } = yield* currentCaller
     const filter = {
+      requestId: query.request_id,
       workspaceId: query.workspace_id === undefined ? undefined : (yield* workspaceOf(query.workspace_id)).id,
       keyHash: query.key_hash,
       user: query.user,
+      operation: query.operation,
       model: query.model,
       provider: query.provider,
       status: query.status,

@@ -18,7 +18,7 @@ import { type AssignedKey, GuardrailNotFound, GuardrailStore } from "../access/G
 import * as CallerWorkspace from "./CallerWorkspace.ts"
 import * as CreditAmount from "./CreditAmount.ts"
 
-const assignmentToWire = (assigned: AssignedKey): Guardrails.KeyAssignment => ({
+const assignmentToWire = (assigned: AssignedKey): typeof Guardrails.KeyAssignment.Type => ({
   id: `${assigned.guardrailId}:${assigned.keyHash}`,
   key_hash: assigned.keyHash,
   key_name: assigned.name,
@@ -28,7 +28,7 @@ const assignmentToWire = (assigned: AssignedKey): Guardrails.KeyAssignment => ({
   created_at: Timestamp.fromMillis(assigned.assignedAt)
 })
 
-const toWire = (guardrail: Guardrail): Guardrails.Guardrail => ({
+const toWire = (guardrail: Guardrail): typeof Guardrails.Guardrail.Type => ({
   id: guardrail.id,
   name: guardrail.name,
   description: guardrail.description,

@@ -4,7 +4,7 @@
  */
 import { Authorization } from "@model-gateway/core/Authorization"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
+import { type BadRequest, Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import * as Keys from "@model-gateway/core/Keys"
 import { Clock, Effect, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -21,7 +21,7 @@ import * as Timestamp from "../http/Timestamp.ts"
 import { type Descendant, EphemeralKeys } from "../access/EphemeralKeys.ts"
 import { endOf, type Key } from "../access/Key.ts"
 import * as KeyRecords from "../access/KeyRecords.ts"
-import { type KeyFilter, KeyStore } from "../access/KeyStore.ts"
+import { type KeyFilter, KeyStore, type ManagementKeyOfFreeTier } from "../access/KeyStore.ts"
 import type * as Page from "../storage/sql/Page.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"
 import * as CreditAmount from "./CreditAmount.ts"
@@ -39,6 +39,24 @@ const expiryOf = Effect.fnUntraced(function* (expiresAt: string | null) {
 
 const ownText = invalidField("external.api_key", "Expected no key: the service makes the text of every key")
 
+/**
+ * The user who creates a key. A management key acts for its user and for nobody else. One without a
+ * user may name any: its holder knows the users.
+ */
+const creatorOf = (
+  { creatorUserId }: Key,
+  named: string | null | undefined
+): Effect.Effect<string | null, BadRequest> =>
+  creatorUserId === null
+    ? Effect.succeed(named ?? null)
+    : named === undefined || named === creatorUserId
+      ? Effect.succeed(creatorUserId)
+      : Effect.fail(
+          invalidField("creator_user_id", "Expected the user of the management key that makes the request, or nothing")
+        )
+
+const ofFreeTier = ({ message }: ManagementKeyOfFreeTier) => Effect.fail(invalidField("is_free_tier", message))
+
 const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such key` } })
 
 /** Default and longest lifetime of an ephemeral key, in seconds. */
@@ -55,7 +73,7 @@ const cannotChange = invalid(
   "an ephemeral key has the properties of its parent. Change the parent, or delete the ephemeral key."
 )
 
-const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecords.SentRecord): Keys.Key => ({
+const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecords.SentRecord): typeof Keys.Key.Type => ({
   ...KeyRecords.listed(parent, record),
   hash: ephemeral.hash,
   label: ephemeral.label,
@@ -67,11 +85,20 @@ const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecords.
   own_files: ephemeral.ownFiles
 })
 
-const withDescendants = (key: Keys.Key, descendants = 0): Keys.Key =>
+const withDescendants = (key: typeof Keys.Key.Type, descendants = 0): typeof Keys.Key.Type =>
   key.is_management_key ? key : { ...key, ephemeral_keys: descendants }
 
 /** A new key as it is stored for its `Idempotency-Key`: with the salt of its secret text. */
-const Created = Schema.fromJsonString(Schema.Struct({ data: Keys.Key, salt: Schema.String }))
+const Created = Schema.fromJsonString(
+  Schema.Struct({
+    data: Schema.Struct({
+      ...Keys.Key.fields,
+      // A response that an earlier release has stored does not have the field.
+      is_free_tier: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false)))
+    }),
+    salt: Schema.String
+  })
+)
 
 const encodeCreated = Schema.encodeSync(Created)
 
@@ -113,7 +140,8 @@ const make = Effect.gen(function* () {
           workspaceId: workspace.id,
           name: request.name,
           isManagement: request.is_management_key,
-          creatorUserId: request.creator_user_id === undefined ? caller.creatorUserId : request.creator_user_id,
+          isFreeTier: request.is_free_tier,
+          creatorUserId: yield* creatorOf(caller, request.creator_user_id),
           externalUser: request.external?.user,
           expiresAt,
           limit,
@@ -121,7 +149,12 @@ const make = Effect.gen(function* () {
           includeByokInLimit: request.include_byok_in_limit,
           generated: yield* DerivedKey.make(token, salt, kindOf(request.is_management_key))
         })
-      ).pipe(Effect.catchTag("WorkspaceNotFound", () => Effect.fail(CallerWorkspace.notAMember)))
+      ).pipe(
+        Effect.catchTags({
+          ManagementKeyOfFreeTier: ofFreeTier,
+          WorkspaceNotFound: () => Effect.fail(CallerWorkspace.notAMember)
+        })
+      )
       return {
         data: withDescendants(
           KeyRecords.listedWith(key, Budgets.unused({ ...key, includeByok: key.includeByokInLimit }))
@@ -206,13 +239,14 @@ const make = Effect.gen(function* () {
     const change = {
       name: request.name,
       disabled: request.disabled,
+      isFreeTier: request.is_free_tier,
       limitReset: request.limit_reset,
       includeByokInLimit: request.include_byok_in_limit,
       limit: request.limit === undefined ? undefined : yield* CreditAmount.fromWireOrNull("limit", request.limit),
       expiresAt: request.expires_at === undefined ? undefined : yield* expiryOf(request.expires_at)
     }
     const key = yield* orUnavailable(keys.update(organizationId, hash, change)).pipe(
-      Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
+      Effect.catchTags({ KeyNotFound: () => Effect.fail(missing()), ManagementKeyOfFreeTier: ofFreeTier })
     )
     return { data: yield* toWire(key) }
   })

@@ -41,7 +41,7 @@ const inputModalitiesOf = (offer: Offer): ReadonlyArray<Models.InputModality> =>
       const { frame_images, prompt_optional, references = [], upscale } = offer.capabilities
       return [
         "text",
-        ...(frame_images || prompt_optional || references.includes("image") ? ["image" as const] : []),
+        ...(frame_images || (prompt_optional && !upscale) || references.includes("image") ? ["image" as const] : []),
         ...(references.includes("audio") ? ["audio" as const] : []),
         ...(upscale || references.includes("video") ? ["video" as const] : [])
       ]
@@ -66,7 +66,7 @@ const parametersOf = (offer: Offer): ReadonlyArray<string> => {
     case "rerank":
       return []
     case "transcription":
-      return ["temperature", "response_format"]
+      return [...(offer.capabilities.temperature === false ? [] : ["temperature"]), "response_format"]
     case "video":
       return offer.capabilities.seed === false ? [] : ["seed"]
   }
@@ -210,11 +210,12 @@ export const toVideoModel = (entry: Entry<VideoOffer>): VideoModels.VideoModel =
     durations = null,
     frame_images,
     generate_audio,
-    passthrough = [],
+    last_frame = true,
     resolutions,
     seed = true,
     sizes,
-    upscale
+    upscale,
+    upscale_factors = {}
   } = cheapest.capabilities
   return {
     id: entry.id,
@@ -226,12 +227,12 @@ export const toVideoModel = (entry: Entry<VideoOffer>): VideoModels.VideoModel =
     supported_aspect_ratios: aspect_ratios,
     supported_sizes: sizes === undefined ? null : [...new Set(sizes.map(({ size }) => size))],
     supported_durations: durations,
-    supported_frame_images: frame_images ? ["first_frame", "last_frame"] : [],
+    supported_frame_images: frame_images ? ["first_frame", ...(last_frame ? (["last_frame"] as const) : [])] : [],
     generate_audio,
     seed,
     creativity: null,
-    upscale_factor: upscale ? {} : null,
-    allowed_passthrough_parameters: passthrough,
+    upscale_factor: upscale ? upscale_factors : null,
+    allowed_passthrough_parameters: cheapest.passthrough?.documented ?? [],
     pricing_skus: skusOf(cheapest),
     pricing: pricingOf(cheapest),
     default_duration,

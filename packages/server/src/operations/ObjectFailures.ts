@@ -13,9 +13,10 @@ export const storeUnavailable = (error: ObjectStoreError): Effect.Effect<never, 
       message: `${error.operation}: ${error.message}`
     }),
     new ServiceUnavailable({
-      error: {
-        message: error.reason === "full" ? `${phrases[503]}: there is no room left for files` : phrases[503]
-      }
+      error:
+        error.reason === "full"
+          ? { message: `${phrases[503]}: there is no room left for files` }
+          : { message: phrases[503], metadata: { retry_after: 1 } }
     })
   )
 

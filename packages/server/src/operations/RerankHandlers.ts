@@ -20,7 +20,7 @@ import * as Candidates from "../routing/Candidates.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import { Router } from "../routing/Router.ts"
 import * as CohereRerank from "./CohereRerank.ts"
-import * as Warnings from "./Warnings.ts"
+import * as Warnings from "../routing/Warnings.ts"
 
 type Ranked = Effect.Success<ReturnType<RerankOffer["run"]>>
 
@@ -85,7 +85,6 @@ const make = Effect.gen(function* () {
         caller,
         operation: "rerank",
         model: request.model,
-        isFree: candidates.some(({ offer }) => offer.isFree),
         quotes: Candidates.quotesOf(candidates, (offer) => offer.quote(requestFor(offer))),
         idempotencyKey,
         payload: Effect.sync(identity),
@@ -127,6 +126,7 @@ const make = Effect.gen(function* () {
     const entry = catalogue.rerank(request.model)
     if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "rerank", request.model)
     const allowed = yield* Candidates.allowed(entry, { preferences: request.provider, guardrail: caller.guardrail })
+    yield* Candidates.passable(allowed, request.provider)
     const own = yield* ownKeys.of(caller)
     const documents = request.documents.map(toDocument)
     const requestFor = ({ provider }: RerankOffer): RerankRequest => {
@@ -147,6 +147,7 @@ const make = Effect.gen(function* () {
       preferences: request.provider,
       observed: router.observed,
       own,
+      isFreeTier: caller.key.isFreeTier,
       quote: (offer) => offer.quote(requestFor(offer)),
       ignored: (offer) => offer.ignored?.(requestFor(offer)) ?? []
     })
@@ -173,7 +174,7 @@ export const layer = HttpApiBuilder.group(GatewayApi, "rerank", (handlers) =>
           request: CohereRerank.toRequest(catalogue, payload),
           idempotencyKey: headers["idempotency-key"],
           identity: () => [endpoint.path, JSON.stringify(payload)],
-          toBody: CohereRerank.toResponse
+          toBody: (response) => CohereRerank.toResponse(payload, response)
         })
       )
       .handle("cohereRerankV1", ({ endpoint, headers, payload }) =>

@@ -8,7 +8,7 @@ import type * as Transcription from "@model-gateway/core/Transcription"
 import * as AudioDuration from "@model-gateway/providers/AudioDuration"
 import * as LanguageCode from "@model-gateway/providers/LanguageCode"
 import type { TranscriptionOffer } from "@model-gateway/providers/Offer"
-import { type TranscriptionRequest, unsupported } from "@model-gateway/providers/Transcription"
+import { ignored, type TranscriptionRequest, unsupported } from "@model-gateway/providers/Transcription"
 import { Effect, FileSystem, Path } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -26,7 +26,7 @@ import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import { Router } from "../routing/Router.ts"
 import * as TranscriptionBody from "./TranscriptionBody.ts"
 import * as TranscriptionInput from "./TranscriptionInput.ts"
-import * as Warnings from "./Warnings.ts"
+import * as Warnings from "../routing/Warnings.ts"
 
 type Transcribed = Effect.Success<ReturnType<TranscriptionOffer["run"]>>
 
@@ -37,12 +37,13 @@ const toResponse = (
   { answer, charge }: Transcribed,
   cost: MicroCredits.MicroCredits
 ): typeof Transcription.Response.Type => {
-  const { input_tokens, output_tokens, seconds = duration } = charge.usage
+  const { input_tokens, output_tokens } = charge.usage
   const base: typeof Transcription.Response.Type = {
     text: answer.text,
     usage: {
       cost: MicroCredits.toCredits(cost),
-      seconds,
+      // Not those of the charge: some providers bill whole seconds, or a minimum.
+      seconds: duration,
       ...(input_tokens === undefined ? {} : { input_tokens }),
       ...(output_tokens === undefined ? {} : { output_tokens }),
       ...(input_tokens === undefined || output_tokens === undefined
@@ -66,10 +67,8 @@ const toResponse = (
 
 /** What the offer ignores of the request, a sentence for each. */
 const ignoredBy = (offer: TranscriptionOffer, request: TranscriptionRequest): ReadonlyArray<string> => [
-  ...(offer.ignored?.(request) ?? []),
-  ...(request.timestamp_granularities.includes("word") && !offer.capabilities.word_timestamps
-    ? [`timestamp_granularities: the model "${offer.publicId}" at ${offer.provider} has no times of words.`]
-    : [])
+  ...ignored(request, offer.capabilities, offer.publicId),
+  ...(offer.ignored?.(request) ?? [])
 ]
 
 const encode = (response: typeof Transcription.Response.Type): string => JSON.stringify(response)
@@ -96,7 +95,6 @@ const make = Effect.gen(function* () {
         caller,
         operation: "transcription",
         model: input.model,
-        isFree: candidates.some(({ offer }) => offer.isFree),
         quotes: Candidates.quotesOf(candidates, (offer) => offer.quote(requestFor(offer))),
         idempotencyKey,
         payload: input.fingerprint,
@@ -123,7 +121,10 @@ const make = Effect.gen(function* () {
                 toResponse(
                   input,
                   seconds,
-                  Warnings.of(candidate.offer, requestFor(candidate.offer), transcribed.answer.warnings),
+                  Warnings.ofSentences(
+                    ignoredBy(candidate.offer, requestFor(candidate.offer)),
+                    transcribed.answer.warnings
+                  ),
                   transcribed,
                   cost
                 ),
@@ -150,16 +151,15 @@ const make = Effect.gen(function* () {
       const entry = catalogue.transcription(input.model)
       if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "transcription", input.model)
       const allowed = yield* Candidates.allowed(entry, { preferences: input.provider, guardrail: caller.guardrail })
+      yield* Candidates.passable(allowed, input.provider)
       const own = yield* ownKeys.of(caller)
       // Measuring takes work, so it comes after the checks that need no price.
-      if (allowed.some(({ isFree }) => !isFree) && !OwnKeys.hasOwn(allowed, own)) {
-        yield* admission.notExhausted(caller, idempotencyKey)
-      }
+      if (!OwnKeys.hasOwn(allowed, own)) yield* admission.canPay(caller, input.model, allowed, idempotencyKey)
       const { duration, format } = yield* measuring.hold(caller.key.hash, 1)(TranscriptionInput.measure(input))
       const requestFor = ({ provider }: TranscriptionOffer): TranscriptionRequest => {
         const options = input.provider?.options?.[provider]
         return {
-          audio: { source: input.audio, format, durationSeconds: duration },
+          audio: { source: input.audio, format, durationSeconds: duration, field: input.field },
           // No granularity at all would read as `json`.
           timestamp_granularities: !input.verbose
             ? []
@@ -186,6 +186,7 @@ const make = Effect.gen(function* () {
         preferences: input.provider,
         observed: router.observed,
         own,
+        isFreeTier: caller.key.isFreeTier,
         quote: (offer) => offer.quote(requestFor(offer)),
         ignored: (offer) => ignoredBy(offer, requestFor(offer))
       })

@@ -54,6 +54,7 @@ const refusalOf = (reason: Reason): Refusal | undefined => {
     case "Overloaded":
     case "Unavailable":
     case "Timeout":
+    case "ConnectionLost":
     case "BadResponse":
       return undefined
   }
@@ -95,6 +96,7 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
   const entry = catalogue.video(wanted.model)
   if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "video", wanted.model)
   const allowed = yield* Candidates.allowed(entry, { preferences: wanted.provider, guardrail: caller.guardrail })
+  yield* Candidates.passable(allowed, wanted.provider)
   const requestFor = (offer: VideoOffer) => VideoRequests.complete(wanted, offer.capabilities)
   const attempt = Effect.fnUntraced(function* (offer: VideoOffer): Effect.fn.Return<VideoOffer, Refusal> {
     const request = requestFor(offer)
@@ -115,6 +117,7 @@ export const decide = Effect.fn("VideoAcceptance.decide")(function* (
     preferences: wanted.provider,
     observed: unobserved,
     own,
+    isFreeTier: caller.key.isFreeTier,
     quote: (offer) => offer.quote(VideoRequests.forProvider(requestFor(offer), offer.provider)),
     ignored: (offer) => offer.ignored?.(VideoRequests.forProvider(requestFor(offer), offer.provider)) ?? []
   })

@@ -4,7 +4,13 @@
  * Specification: "5. POST `/videos`", "Video job", "States and transitions".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { NotFound, phrases, TooManyRequests, Unauthorized } from "@model-gateway/core/GatewayError"
+import {
+  NotFound,
+  type PaymentRequired,
+  phrases,
+  TooManyRequests,
+  Unauthorized
+} from "@model-gateway/core/GatewayError"
 import { isFinal, type ListOptions, type Request } from "@model-gateway/core/Video"
 import { Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
@@ -22,13 +28,14 @@ import { orUnavailable } from "../http/Failures.ts"
 import { Lifecycle } from "../http/Lifecycle.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import { Admission } from "../admission/Admission.ts"
+import type { Key } from "../access/Key.ts"
 import { KeyStore } from "../access/KeyStore.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as OwnKeys from "../routing/OwnKeys.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import * as VideoAcceptance from "./VideoAcceptance.ts"
-import * as Warnings from "./Warnings.ts"
+import * as Warnings from "../routing/Warnings.ts"
 import type { Candidate } from "../video/VideoCandidate.ts"
 import { toWire, type VideoJob } from "../video/VideoJob.ts"
 import { VideoJobs } from "../video/VideoJobs.ts"
@@ -50,13 +57,14 @@ const quotesOf = (accepted: Accepted): Candidates.Quotes => {
   return Candidates.quotesOf(accepted, (offer) => quotes.get(offer) ?? MicroCredits.zero)
 }
 
-const toCandidate = (accepted: VideoAcceptance.Accepted): Candidate => ({
+const toCandidate = (accepted: VideoAcceptance.Accepted, { isFreeTier }: Key): Candidate => ({
   provider: accepted.offer.provider,
   upstream_model: accepted.offer.upstreamId,
   credential: accepted.credential.id,
   cost_micro: quoteOf(accepted),
-  duration: accepted.request.duration,
+  ...(accepted.request.duration === undefined ? {} : { duration: accepted.request.duration }),
   generate_audio: accepted.request.generate_audio,
+  ...(isFreeTier && !OwnKeys.isByok(accepted) ? { is_free_tier: true } : {}),
   ...Warnings.of(accepted.offer, forProvider(accepted.request, accepted.offer.provider))
 })
 
@@ -113,7 +121,6 @@ const make = Effect.gen(function* () {
         caller,
         operation: "video",
         model: request.model,
-        isFree: accepted.some(({ offer }) => offer.isFree),
         quotes: quotesOf(accepted),
         idempotencyKey,
         payload: Effect.sync(() => [JSON.stringify(wanted)]),
@@ -133,7 +140,7 @@ const make = Effect.gen(function* () {
                 owner: { keyHash: key.hash, workspaceId: key.workspaceId },
                 ephemeralHash: caller.ephemeral?.hash,
                 request: first.request,
-                candidates: [toCandidate(first), ...others.map(toCandidate)],
+                candidates: [toCandidate(first, key), ...others.map((other) => toCandidate(other, key))],
                 callbackUrl: request.callback_url ?? workspace.defaultCallbackUrl,
                 lifetime: videos.lifetime
               },
@@ -145,13 +152,14 @@ const make = Effect.gen(function* () {
               keep
             )
           )
+        const submitToOwn = (refusal: PaymentRequired | TooManyRequests) =>
+          ownFirst === undefined || ownFallbacks.length + 1 === accepted.length
+            ? Effect.fail(refusal)
+            : submitTo([ownFirst, ...ownFallbacks])
         const job = yield* submitTo(accepted).pipe(
-          // Without credits for the gateway's credentials, the caller's own keys remain.
-          Effect.catchTag("PaymentRequired", (refusal) =>
-            ownFirst === undefined || ownFallbacks.length + 1 === accepted.length
-              ? Effect.fail(refusal)
-              : submitTo([ownFirst, ...ownFallbacks])
-          )
+          // Without credits or free requests for the gateway's credentials, the caller's own keys
+          // remain.
+          Effect.catchTags({ PaymentRequired: submitToOwn, TooManyRequests: submitToOwn })
         )
         yield* Metrics.jobEntered(job.status)
         return job

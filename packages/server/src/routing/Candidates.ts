@@ -12,6 +12,7 @@ import { allowsModel, allowsProvider, type Guardrail } from "../access/Guardrail
 import * as Issues from "../http/Issues.ts"
 import type * as Candidate from "./Candidate.ts"
 import type { Entry, ModelCatalogue } from "./ModelCatalogue.ts"
+import * as FreeTier from "./FreeTier.ts"
 import * as OwnKeys from "./OwnKeys.ts"
 
 /** Measurements of a candidate, once it has answered. */
@@ -38,13 +39,15 @@ export interface Ranking<in O extends Offer> {
   readonly ignored?: ((offer: O) => ReadonlyArray<string>) | undefined
   /** The provider keys that the caller may use. Default: none. */
   readonly own?: OwnKeys.Own | undefined
+  /** Whether the caller's key is one of the {@link FreeTier}. Default: false. */
+  readonly isFreeTier?: boolean | undefined
 }
 
 const notFound = (reason: string) => new NotFound({ error: { message: `resource not found: ${reason}` } })
 
 const forbidden = (reason: string) => new Forbidden({ error: { message: `insufficient permissions: ${reason}` } })
 
-/** Fails with a 403 if the guardrail forbids the model. Runs before the catalogue is read. */
+/** Fails with a 403 if the guardrail forbids the model. Runs before the catalog is read. */
 export const allowModel = (model: string, guardrail: Guardrail | null): Effect.Effect<void, Forbidden> =>
   guardrail !== null && !allowsModel(guardrail, model)
     ? Effect.fail(forbidden(`the guardrail "${guardrail.name}" of this key does not allow the model ${quoted(model)}`))
@@ -200,6 +203,7 @@ const comparator = <O extends Offer>({
       return byLatency
     case "throughput":
       return byObservation(observed, ({ throughput }) => -throughput)
+    case null:
     case undefined:
       return () => 0
   }
@@ -211,7 +215,7 @@ const comparator = <O extends Offer>({
  * credential for none of the offers.
  *
  * First come the providers of the caller's `order`, then the others by the caller's `sort`. What
- * these leave open is decided by the operator's order: the one in which the catalogue lists the
+ * these leave open is decided by the operator's order: the one in which the catalog lists the
  * offers. The caller's own provider keys come before the gateway's credentials, whatever the order.
  */
 export const ranked = <O extends Offer>(
@@ -224,7 +228,8 @@ const ordered = <O extends Offer>(
   offers: ReadonlyArray<O>,
   ranking: Ranking<O>
 ): Effect.Effect<ReadonlyArray<Candidate.Candidate<O>>, NotFound> => {
-  const groups = OwnKeys.groupsOf(offers, usable(ranking.own ?? [], ranking.preferences))
+  const all = OwnKeys.groupsOf(offers, usable(ranking.own ?? [], ranking.preferences))
+  const groups = ranking.isFreeTier === true ? FreeTier.within(all) : all
   const candidates = groups.flat()
   if (candidates.length === 0) return Effect.fail(withoutCredential(offers))
   const { preferences } = ranking
@@ -259,13 +264,35 @@ export const supporting = <O extends Offer>(
   return able.length === 0 ? Effect.fail(Issues.invalid(first ?? [], reason)) : Effect.succeed(able)
 }
 
+/**
+ * Fails with a 400 if one of the offers refuses its provider's entry of `provider.options`, even if
+ * another provider could serve the request: the caller has to know of it. Runs before anything is
+ * reserved.
+ */
+export const passable = (
+  offers: ReadonlyArray<Offer>,
+  preferences: typeof Preferences.Type | undefined
+): Effect.Effect<void, BadRequest> => {
+  if (preferences?.options === undefined) return Effect.void
+  const given = new Map(Object.entries(preferences.options))
+  const issues = offers.flatMap(({ passthrough, provider }) => passthrough?.issues(given.get(provider) ?? {}) ?? [])
+  return issues.length === 0 ? Effect.void : Effect.fail(Issues.invalid(issues))
+}
+
 /** The most that a request can cost, by who pays for it. Undefined: there is no such candidate. */
 export interface Quotes {
   /** With a credential of the gateway. */
   readonly gateway: MicroCredits.MicroCredits | undefined
   /** With a provider key of the caller. */
   readonly own: MicroCredits.MicroCredits | undefined
+  /** Whether an offer with a credential of the gateway counts toward the key's free requests. */
+  readonly isFree: boolean
+  /** Whether an offer with a credential of the gateway has a price. */
+  readonly isPriced: boolean
 }
+
+/** The quotes without the gateway's credentials. */
+export const ownOnly = ({ own }: Quotes): Quotes => ({ gateway: undefined, own, isFree: false, isPriced: false })
 
 /** The largest quotes of the candidates. They are reserved before the first call. */
 export const quotesOf = <O extends Offer>(
@@ -274,9 +301,12 @@ export const quotesOf = <O extends Offer>(
 ): Quotes => {
   const largest = (some: ReadonlyArray<Candidate.Candidate<O>>) =>
     some.length === 0 ? undefined : MicroCredits.make(Math.max(0, ...some.map(({ offer }) => quote(offer))))
-  const isOwn = (candidate: Candidate.Candidate<O>) => OwnKeys.isByok(candidate)
+  const own = candidates.filter((candidate) => OwnKeys.isByok(candidate))
+  const others = candidates.filter((candidate) => !OwnKeys.isByok(candidate))
   return {
-    gateway: largest(candidates.filter((candidate) => !isOwn(candidate))),
-    own: largest(candidates.filter(isOwn))
+    gateway: largest(others),
+    own: largest(own),
+    isFree: others.some(({ offer }) => offer.isFree),
+    isPriced: others.some(({ offer }) => !FreeTier.costsNothing(offer))
   }
 }

@@ -1,13 +1,17 @@
 /**
- * Offers whose results are checked before they are stored: a charge with a cost or a count that
- * cannot be, and a video job's handle of many kilobytes, are bad responses of the provider.
+ * Offers whose results are checked before they are stored and returned. Bad responses of the
+ * provider are: a charge with a cost or a count that cannot be, a ranking that is out of order or
+ * names no document, and a video job's handle of many kilobytes.
  *
- * An adapter checks what its upstream sends. These checks are for all of them, so that nothing is
- * stored that the ledger, its sums or a reader of it could not hold.
+ * An adapter checks what its upstream sends. These checks are for all adapters, so that callers get
+ * what the contract says, and nothing is stored that the ledger, its sums or a reader of it could
+ * not hold.
  */
 import type { RerankOffer, TranscriptionOffer, VideoOffer } from "@model-gateway/providers/Offer"
 import { type Charge, flawOf } from "@model-gateway/providers/Pricing"
 import { BadResponse, ProviderError } from "@model-gateway/providers/ProviderError"
+import * as Ranking from "@model-gateway/providers/Ranking"
+import type { RerankResult } from "@model-gateway/providers/Rerank"
 import type { JobHandle } from "@model-gateway/providers/Video"
 import { Effect } from "effect"
 
@@ -25,10 +29,21 @@ const maxHandle = 16_384
 const failIfLong = (handle: JobHandle): Effect.Effect<void, ProviderError> =>
   JSON.stringify(handle).length <= maxHandle ? Effect.void : badResponse("a name of the job that is too long")
 
+const failIfUnranked = (
+  results: ReadonlyArray<RerankResult>,
+  documents: number
+): Effect.Effect<void, ProviderError> => {
+  const description = Ranking.flawOf(results, documents)
+  return description === undefined ? Effect.void : badResponse(description)
+}
+
 /** A rerank offer, checked. */
 export const rerank = (offer: RerankOffer): RerankOffer => ({
   ...offer,
-  run: (request, credential) => Effect.tap(offer.run(request, credential), ({ charge }) => failIfWrong(charge))
+  run: (request, credential) =>
+    Effect.tap(offer.run(request, credential), ({ answer, charge }) =>
+      Effect.andThen(failIfWrong(charge), failIfUnranked(answer.results, request.documents.length))
+    )
 })
 
 /** A transcription offer, checked. */

@@ -3,7 +3,7 @@ import type { Kind, Offer, Offers, RerankOffer, TranscriptionOffer, VideoOffer }
 import { Context, Layer } from "effect"
 import * as CheckedOffer from "./CheckedOffer.ts"
 
-/** A model and its offers, in the order of the catalogue. */
+/** A model and its offers, in the order of the catalog. */
 export interface Entry<out O extends Offer = Offer> {
   /**
    * The id that callers send as `model`. `tei/*` stands for every id that begins with `tei/` and is
@@ -14,7 +14,7 @@ export interface Entry<out O extends Offer = Offer> {
   readonly offers: readonly [O, ...ReadonlyArray<O>]
 }
 
-/** The catalogue. */
+/** The catalog. */
 export class ModelCatalogue extends Context.Service<
   ModelCatalogue,
   {
@@ -60,7 +60,7 @@ const find = <O extends Offer>(entries: ReadonlyMap<string, Entry<O>>, id: strin
   return entry
 }
 
-/** Makes the catalogue. Offers with the same `publicId` and kind are offers of one model. */
+/** Makes the catalog. Offers with the same `publicId` and kind are offers of one model. */
 export const make = (offers: Offers): ModelCatalogue["Service"] => {
   const rerank = entriesOf(offers, (offer) => offer.kind === "rerank", CheckedOffer.rerank)
   const transcription = entriesOf(offers, (offer) => offer.kind === "transcription", CheckedOffer.transcription)
@@ -76,5 +76,5 @@ export const make = (offers: Offers): ModelCatalogue["Service"] => {
   })
 }
 
-/** The catalogue of the given offers. */
+/** The catalog of the given offers. */
 export const layer = (offers: Offers): Layer.Layer<ModelCatalogue> => Layer.sync(ModelCatalogue, () => make(offers))

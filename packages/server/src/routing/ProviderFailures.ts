@@ -79,10 +79,18 @@ const ofReason = (reason: Reason, details: Details): Answer => {
         }
       }
     case "InputTooLarge":
-      return { status: 413, detail: `: ${reason.message}`, metadata: metadataOf({ ...details, attempts: [] }) }
-    // The catalogue lists the model, so it is the gateway that is wrong, not the caller.
+      return {
+        status: 413,
+        detail: `: ${reason.message}`,
+        metadata: {
+          ...(reason.issues === undefined ? {} : Issues.metadataOf(reason.issues)),
+          ...metadataOf({ ...details, attempts: [] })
+        }
+      }
+    // The catalog lists the model, so it is the gateway that is wrong, not the caller.
     case "UnknownModel":
     case "Unavailable":
+    case "ConnectionLost":
     case "BadResponse":
       return { status: 502, metadata: metadataOf(details) }
     case "Unauthorized":

@@ -123,6 +123,7 @@ const countsAgainst = (offer: Offer, reason: Reason): boolean => {
     case "RateLimited":
     case "Overloaded":
     case "Unavailable":
+    case "ConnectionLost":
     case "BadResponse":
       return true
   }
@@ -136,6 +137,7 @@ const countsAgainst = (offer: Offer, reason: Reason): boolean => {
 const billedOf = ({ isPartlyBilled, reason, status }: ProviderError): Attempt["billed"] =>
   isPartlyBilled === true ||
   reason._tag === "Timeout" ||
+  reason._tag === "ConnectionLost" ||
   (reason._tag === "BadResponse" && (status === undefined || status < 400))
     ? "unknown"
     : "no"
@@ -163,6 +165,7 @@ const helpfulness = (reason: Reason): number => {
     case "Unauthorized":
     case "OutOfCredit":
     case "Unavailable":
+    case "ConnectionLost":
     case "BadResponse":
       return 0
   }

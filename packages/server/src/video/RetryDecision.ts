@@ -44,6 +44,7 @@ export const ofSubmission = (reason: Reason, isOwn: boolean): RetryDecision => {
     case "Unavailable":
       return { isRetryable: true, error: reason.message, retryAfter: reason.retryAfter }
     case "Timeout":
+    case "ConnectionLost":
       return { isRetryable: true, error: reason.message }
     case "BadResponse":
       // The description of the bad response goes to the operator's log only.

@@ -6,11 +6,13 @@
  * last one, start again with the first. A candidate that rejected the job permanently is removed. A
  * candidate that may have taken the job is its last one.
  */
+import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type { VideoOffer } from "@model-gateway/providers/Offer"
 import { Effect, Schema } from "effect"
 import type * as Routing from "../routing/Candidate.ts"
 import * as ProviderKeys from "../access/ProviderKeys.ts"
 import type { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import * as Warnings from "../routing/Warnings.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 
 /** An offer that may make the video. */
@@ -27,6 +29,11 @@ export const Candidate = Schema.Struct({
    */
   duration: Schema.optionalKey(Schema.Int),
   generate_audio: Schema.optionalKey(Schema.Boolean),
+  /**
+   * Whether a key of the free tier submitted the job, so that a bill above `cost_micro` is not
+   * charged to it.
+   */
+  is_free_tier: Schema.optionalKey(Schema.Boolean),
   /** What this provider ignores of the request. Absent: nothing. */
   warnings: Schema.optionalKey(Schema.Array(Schema.String))
 })
@@ -54,6 +61,26 @@ const positionOf = (job: Position): number =>
 
 /** What the job's current provider ignores of its request. */
 export const warningsOf = (job: Position): ReadonlyArray<string> => job.candidates[positionOf(job)]?.warnings ?? []
+
+/**
+ * The candidates with what the upstream of the current one says that it ignored of the request.
+ * Undefined if the job has these warnings already.
+ */
+export const withWarnings = (job: Position, said: ReadonlyArray<string>): Position["candidates"] | undefined => {
+  const known = warningsOf(job)
+  const { warnings = [] } = Warnings.ofSentences(known, said)
+  const at = positionOf(job)
+  const current = job.candidates[at]
+  return current === undefined || warnings.length === known.length
+    ? undefined
+    : job.candidates.with(at, { ...current, warnings })
+}
+
+/** What the job is charged of what its current provider has billed. */
+export const costOf = (job: Position, billed: MicroCredits.MicroCredits): MicroCredits.MicroCredits => {
+  const candidate = job.candidates[positionOf(job)]
+  return candidate?.is_free_tier === true ? MicroCredits.make(Math.min(billed, candidate.cost_micro)) : billed
+}
 
 /** The next candidate to try. */
 export interface NextCandidate {

@@ -1,7 +1,7 @@
 /** A video job as it is stored, as a database row, and in its wire format. */
 import { type Job, Request, type Status } from "@model-gateway/core/Video"
 import type { JobHandle } from "@model-gateway/providers/Video"
-import { Data, type Effect, Schema } from "effect"
+import { Data, Effect, Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import { hash } from "node:crypto"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
@@ -9,6 +9,7 @@ import * as Attempt from "../accounting/Attempt.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as JobStatus from "./JobStatus.ts"
+import * as VideoRequests from "./VideoRequest.ts"
 import { type Candidate, CandidatesJson, isOwn, warningsOf } from "./VideoCandidate.ts"
 
 /** One finished video. */
@@ -110,9 +111,24 @@ const RequestJson = Schema.fromJsonString(Request)
  */
 export const decodeRequest: (json: string) => Effect.Effect<typeof Request.Type, Schema.SchemaError> =
   Schema.decodeEffect(RequestJson, { disableChecks: true })
-/** Writes the column `request`. */
-export const encodeRequest: (request: typeof Request.Type) => Effect.Effect<string, Schema.SchemaError> =
+const encodeRequest: (request: typeof Request.Type) => Effect.Effect<string, Schema.SchemaError> =
   Schema.encodeEffect(RequestJson)
+
+/**
+ * The columns of a request: complete, and without the content of its images and references if it
+ * has any.
+ */
+export const requestColumns = (
+  request: typeof Request.Type
+): Effect.Effect<{ readonly request: string; readonly described: string | null }> =>
+  Effect.orDie(
+    Effect.all({
+      request: encodeRequest(request),
+      described: VideoRequests.hasMedia(request)
+        ? encodeRequest(VideoRequests.withoutMedia(request))
+        : Effect.succeed(null)
+    })
+  )
 
 /** The column `outputs`. */
 export const OutputsJson = Schema.fromJsonString(Schema.Array(Output))

@@ -15,7 +15,7 @@ import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
 import { type Candidate, CandidatesJson, isOwn } from "./VideoCandidate.ts"
-import { decodeRequest, encodeRequest, fromRow, stateOf, type VideoJob, VideoJobNotFound } from "./VideoJob.ts"
+import { decodeRequest, fromRow, requestColumns, stateOf, type VideoJob, VideoJobNotFound } from "./VideoJob.ts"
 import { VideoQueue } from "./VideoQueue.ts"
 import type { VideoSignals } from "./VideoSignals.ts"
 import type { DeliveryStore } from "../webhooks/DeliveryStore.ts"
@@ -145,10 +145,13 @@ export const make = Effect.gen(function* () {
       deadlineAt: now + Math.ceil(Duration.toMillis(input.lifetime)),
       completedAt: null
     }
-    const request = yield* Effect.orDie(encodeRequest(input.request))
+    // Yield, so that decoding, encoding and writing a large request do not block others in one go.
+    yield* Effect.yieldNow
+    const columns = yield* requestColumns(input.request)
+    yield* Effect.yieldNow
+    const requestBytes = Buffer.byteLength(columns.request)
     yield* sql.withTransaction(
       Effect.gen(function* () {
-        const requestBytes = Buffer.byteLength(request)
         yield* hold({ jobId: job.id, intentId: job.intentId, isByok: job.isByok, requestBytes })
         yield* sql`INSERT INTO video_jobs ${sql.insert({
           id: job.id,
@@ -170,7 +173,7 @@ export const make = Effect.gen(function* () {
           updated_at: job.updatedAt,
           deadline_at: job.deadlineAt
         })}`
-        yield* sql`INSERT INTO video_requests ${sql.insert({ job_id: job.id, request })}`
+        yield* sql`INSERT INTO video_requests ${sql.insert({ job_id: job.id, ...columns })}`
         yield* queue.offer({ job_id: job.id, step: job.step, failures: 0 })
         if (withinTransaction !== undefined) yield* withinTransaction(job)
       })
@@ -214,7 +217,9 @@ export const make = Effect.gen(function* () {
   const requestOf = Effect.fn("VideoJobs.requestOf")(function* (id: string) {
     const [row] = yield* sql`SELECT request FROM video_requests WHERE job_id = ${id}`
     if (row === undefined) return yield* new VideoJobNotFound({ id })
-    return yield* Effect.orDie(decodeRequest(Dialect.text(row, "request")))
+    // Yield, so that reading, decoding and sending a large request do not block others in one go.
+    yield* Effect.yieldNow
+    return yield* Effect.tap(Effect.orDie(decodeRequest(Dialect.text(row, "request"))), () => Effect.yieldNow)
   }, mapSqlError("VideoJobs.requestOf"))
 
   const bytesIn = ([row]: ReadonlyArray<Row>): number =>

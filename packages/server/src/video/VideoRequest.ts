@@ -61,11 +61,16 @@ export const issues = (request: typeof Request.Type): ReadonlyArray<Issue> => [
 export const complete = (
   request: typeof Request.Type,
   capabilities: VideoCapabilities
-): typeof Request.Type & { readonly duration: number; readonly generate_audio: boolean } => ({
+): typeof Request.Type & { readonly generate_audio: boolean } => ({
   ...request,
-  duration: request.duration ?? capabilities.default_duration,
+  // A model without a default makes a video as long as the given one.
+  ...(capabilities.default_duration === 0 ? {} : { duration: request.duration ?? capabilities.default_duration }),
   generate_audio: request.generate_audio ?? capabilities.generate_audio
 })
+
+/** Whether the request has images or references. */
+export const hasMedia = ({ frame_images, input_references }: typeof Request.Type): boolean =>
+  frame_images !== undefined || input_references !== undefined
 
 /** What stands for the content of a `data:` URI that is no longer needed. */
 const noContent = { url: "data:," }

@@ -46,6 +46,7 @@ const outcomeOf = (reason: Reason, isOwn: boolean): Outcome => {
   const decision = RetryDecision.ofSubmission(reason, isOwn)
   switch (reason._tag) {
     case "Timeout":
+    case "ConnectionLost":
     case "BadResponse":
       return { _tag: "Unknown", decision, reason }
     case "InvalidRequest":

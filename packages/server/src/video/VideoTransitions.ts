@@ -8,6 +8,7 @@
  * transition. A worker that read an older row changes nothing and gets `null`.
  */
 import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
+import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type { Charge } from "@model-gateway/providers/Pricing"
 import type { JobHandle } from "@model-gateway/providers/Video"
 import { Clock, type Duration, Effect, Schema } from "effect"
@@ -16,22 +17,23 @@ import { Accounting, type Failure } from "../accounting/Accounting.ts"
 import * as Attempt from "../accounting/Attempt.ts"
 import { Outbox } from "../events/Outbox.ts"
 import { DeliveryStore } from "../webhooks/DeliveryStore.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
 import { type Candidate, CandidatesJson, type NextCandidate } from "./VideoCandidate.ts"
 import {
+  decodeRequest,
   encodeHandle,
-  encodeRequest,
   fromRow,
   isUnresolved,
   type Output,
   OutputsJson,
+  requestColumns,
   type VideoJob,
   type VideoJobNotFound
 } from "./VideoJob.ts"
 import * as VideoAttempts from "./VideoAttempts.ts"
 import * as VideoEvent from "./VideoEvent.ts"
-import * as VideoRequests from "./VideoRequest.ts"
 import { VideoQueue } from "./VideoQueue.ts"
 import { VideoSignals } from "./VideoSignals.ts"
 
@@ -75,17 +77,26 @@ export interface VideoTransitions {
   ) => Effect.Effect<VideoJob | null, StorageError>
   /** Records the progress. Not a transition. False if the row has changed. */
   readonly progress: (seen: Seen, progress: number) => Effect.Effect<boolean, StorageError>
+  /**
+   * Records the candidates with what the current upstream ignored of the request. Not a transition.
+   * False if the row has changed.
+   */
+  readonly warn: (seen: Seen, candidates: VideoJob["candidates"]) => Effect.Effect<boolean, StorageError>
   /** Hands the job back and wakes a worker after `after`. The wake-up carries `failures`. */
   readonly postpone: (
     seen: Seen,
     after: Duration.Duration,
     failures: number
   ) => Effect.Effect<VideoJob | null, StorageError>
-  /** `completed`: charges the job. The charge's counts are recorded in the ledger. */
+  /**
+   * `completed`: charges the job `cost` (default: the charge's). The charge's counts are recorded
+   * in the ledger.
+   */
   readonly complete: (
     seen: Seen,
     outputs: ReadonlyArray<Output>,
-    charge: Charge
+    charge: Charge,
+    cost?: MicroCredits.MicroCredits
   ) => Effect.Effect<VideoJob | null, StorageError>
   /** `failed`: releases the reservation. `error` is shown to the caller. */
   readonly fail: (seen: Seen, error: string) => Effect.Effect<VideoJob | null, StorageError>
@@ -144,6 +155,12 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
   const queue = yield* VideoQueue
   const signals = yield* VideoSignals
 
+  /** The request of a job without the content of its images. Undefined if it was deleted. */
+  const describedOf = Effect.fnUntraced(function* (id: string) {
+    const [row] = yield* sql`SELECT COALESCE(described, request) AS request FROM video_requests WHERE job_id = ${id}`
+    return row === undefined ? undefined : yield* Effect.orDie(decodeRequest(Dialect.text(row, "request")))
+  })
+
   const deleteRequest = (id: string) => sql`DELETE FROM video_requests WHERE job_id = ${id}`
 
   /**
@@ -154,7 +171,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
   const ended = Effect.fnUntraced(function* (job: VideoJob, usage: Readonly<Record<string, number>>) {
     const type = VideoEvent.typeOf(job.status)
     if (type === undefined) return
-    const request = yield* Effect.catchTag(requestOf(job.id), "VideoJobNotFound", () => Effect.undefined)
+    const request = yield* describedOf(job.id)
     yield* outbox.write(VideoEvent.make(type, job, request, usage))
     const delivery = VideoEvent.toDelivery(type, job)
     if (delivery !== undefined) yield* webhooks.write(delivery)
@@ -226,14 +243,12 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
     Effect.gen(function* () {
       const request = yield* Effect.catchTag(requestOf(jobId), "VideoJobNotFound", Effect.die)
       if (request.duration === duration && request.generate_audio === generate_audio) return
-      const filled = yield* Effect.orDie(
-        encodeRequest({
-          ...request,
-          ...(duration === undefined ? {} : { duration }),
-          ...(generate_audio === undefined ? {} : { generate_audio })
-        })
-      )
-      yield* sql`UPDATE video_requests SET request = ${filled} WHERE job_id = ${jobId}`
+      const columns = yield* requestColumns({
+        ...request,
+        ...(duration === undefined ? {} : { duration }),
+        ...(generate_audio === undefined ? {} : { generate_audio })
+      })
+      yield* sql`UPDATE video_requests SET ${sql.update(columns)} WHERE job_id = ${jobId}`
     }).pipe(mapSqlError("VideoJobs.reroute"))
 
   const reroute = Effect.fn("VideoJobs.reroute")(
@@ -255,34 +270,19 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
       )
   )
 
-  /**
-   * The stored request without images, which the upstream has. Kept, they would fill the database
-   * and each worker that polls. Undefined: it has none, or the job has ended.
-   */
-  const withoutMedia = Effect.fnUntraced(function* (jobId: string) {
-    // Large requests of several jobs must not be decoded in one turn of the event loop.
-    yield* Effect.yieldNow
-    const request = yield* Effect.catchTag(requestOf(jobId), "VideoJobNotFound", () => Effect.undefined)
-    if (request?.frame_images === undefined && request?.input_references === undefined) return undefined
-    return yield* Effect.orDie(encodeRequest(VideoRequests.withoutMedia(request)))
-  })
-
   const accepted = Effect.fn("VideoJobs.accepted")(function* (
     seen: Seen,
     handle: JobHandle,
     pollAfter: Duration.Duration
   ) {
-    // Before the transaction, for which others may wait.
-    const request = yield* withoutMedia(seen.id)
-    const replace =
-      request === undefined
-        ? Effect.void
-        : mapSqlError("VideoJobs.accepted")(
-            sql`UPDATE video_requests SET request = ${request} WHERE job_id = ${seen.id}`
-          )
+    // The upstream has the images. Kept, they would fill the database and each worker that polls.
+    const dropMedia = mapSqlError("VideoJobs.accepted")(
+      sql`UPDATE video_requests SET request = described, described = NULL
+        WHERE job_id = ${seen.id} AND described IS NOT NULL`
+    )
     const change = { upstream_job_id: encodeHandle(handle) }
     return yield* move("VideoJobs.accepted", ["in_progress"], seen, undefined, change, (job) =>
-      Effect.andThen(replace, wake(pollAfter)(job))
+      Effect.andThen(dropMedia, wake(pollAfter)(job))
     )
   })
 
@@ -291,7 +291,12 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
   )
 
   const complete = Effect.fn("VideoJobs.complete")(
-    (seen: Seen, outputs: ReadonlyArray<Output>, { cost, usage }: Charge) =>
+    (
+      seen: Seen,
+      outputs: ReadonlyArray<Output>,
+      { cost: billed, usage }: Charge,
+      cost: MicroCredits.MicroCredits = billed
+    ) =>
       move(
         "VideoJobs.complete",
         JobStatus.sourcesOf("completed"),
@@ -304,6 +309,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
               { id: job.intentId },
               {
                 cost,
+                billed,
                 provider: job.provider,
                 upstreamModel: job.upstreamModel,
                 usage,
@@ -352,6 +358,13 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
     return rows.length > 0
   }, mapSqlError("VideoJobs.progress"))
 
+  const warn = Effect.fn("VideoJobs.warn")(function* (seen: Seen, [first, ...others]: VideoJob["candidates"]) {
+    if (first === undefined) return false
+    const rows = yield* sql`UPDATE video_jobs SET candidates = ${encodeCandidates([first, ...others])}
+      WHERE id = ${seen.id} AND step = ${seen.step} AND status = 'in_progress' RETURNING id`
+    return rows.length > 0
+  }, mapSqlError("VideoJobs.warn"))
+
   const resolve = Effect.fn("VideoJobs.resolve")(
     function* (id: string, error?: string) {
       const rows = yield* sql`UPDATE video_jobs SET asked_at = NULL, error = ${error ?? null}
@@ -368,6 +381,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
     reroute,
     accepted,
     progress,
+    warn,
     postpone,
     complete,
     fail,

@@ -21,7 +21,7 @@ import { ProviderError as UpstreamError, Timeout } from "@model-gateway/provider
 import * as SafeMessage from "@model-gateway/providers/SafeMessage"
 import type { JobHandle, VideoRequest } from "@model-gateway/providers/Video"
 import { isFinal } from "@model-gateway/core/Video"
-import { Cause, Clock, Context, Duration, Effect, Layer, Option, Result, Schedule, type Scope } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Layer, Option, Result, Schedule, type Scope, Semaphore } from "effect"
 import { ObjectStore } from "../objects/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Failures from "../http/Failures.ts"
@@ -92,6 +92,9 @@ export class VideoWorker extends Context.Service<
  */
 const maxSubmissionBytes = 48 * 1024 * 1024
 
+/** Requests of this many bytes or more are read one at a time. */
+const largeRequest = 1024 * 1024
+
 /** A job with a longer wait goes back to the queue, whose clock counts whole seconds. */
 const longestStay = Duration.seconds(2)
 
@@ -115,7 +118,7 @@ export const pollDelay = (
 
 const timedOut = new UpstreamError({ reason: new Timeout() })
 
-/** Makes the worker over the jobs, the catalogue and the object store. */
+/** Makes the worker over the jobs, the catalog and the object store. */
 export const make = Effect.fnUntraced(function* (options?: Options) {
   const jobs = yield* VideoJobs
   const signals = yield* VideoSignals
@@ -128,6 +131,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const slots = VideoSlots.make(settings.concurrency)
   const capacity = options?.submissionBytes ?? maxSubmissionBytes
   const submissions = FairShare.make({ capacity, perOwner: capacity / 2 })
+  const reading = yield* Semaphore.make(1)
   const { submission, unlessEnded } = VideoEnd.make(jobs, signals, slots)
   const videos = VideoDownload.make(objects, {
     ...settings,
@@ -147,6 +151,20 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       Effect.annotateLogs({ job_id: job.id, provider: job.provider, reason: reasonOf(error), step: job.step })
     )
 
+  /**
+   * Reads the request of a submission. Large ones are read one after the other with pauses, because
+   * each takes the event loop for tens of milliseconds, and again to be sent.
+   */
+  const readRequest = (job: VideoJob, bytes: number) =>
+    bytes < largeRequest
+      ? jobs.requestOf(job.id)
+      : reading.withPermit(
+          Effect.timed(jobs.requestOf(job.id)).pipe(
+            Effect.tap(([duration]) => Effect.sleep(Duration.times(duration, 2))),
+            Effect.map(([, request]) => request)
+          )
+        )
+
   const requestFor = Effect.fnUntraced(function* (job: VideoJob) {
     const wanted = yield* jobs.requestOf(job.id)
     return VideoRequests.forProvider(wanted, job.provider)
@@ -164,11 +182,16 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   const submit = (job: VideoJob, slot: VideoSlots.Slot, failures: number) =>
     Effect.flatMap(jobs.requestBytes(job.id), (bytes) =>
-      submissions.hold(job.workspaceId, bytes)(submitNow(job, slot, failures))
+      submissions.hold(job.workspaceId, bytes)(submitNow(job, bytes, slot, failures))
     )
 
-  const submitNow = Effect.fnUntraced(function* (job: VideoJob, slot: VideoSlots.Slot, failures: number) {
-    const request = yield* requestFor(job)
+  const submitNow = Effect.fnUntraced(function* (
+    job: VideoJob,
+    bytes: number,
+    slot: VideoSlots.Slot,
+    failures: number
+  ) {
+    const request = VideoRequests.forProvider(yield* readRequest(job, bytes), job.provider)
     const candidate = yield* candidateOf(job)
     const isIdempotent = candidate?.offer.isIdempotent === true
     const mayHaveIt = job.askedAt !== null
@@ -230,7 +253,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     }
     const completed =
       Option.isSome(fetched) && Result.isSuccess(fetched.value)
-        ? yield* jobs.complete(job, fetched.value.success, charge)
+        ? yield* jobs.complete(job, fetched.value.success, charge, VideoCandidate.costOf(job, charge.cost))
         : null
     if (completed !== null) return yield* Effect.andThen(entered(completed), Metrics.spent("video", completed.cost))
     const now = yield* jobs.find(job.id)
@@ -248,6 +271,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     const { credential, offer, submitted } = upstream
     const changed = yield* signals.watch(job.id)
     let progress = job.progress
+    let warned: VideoJob = job
     while (true) {
       const answer = yield* unlessEnded(job, Effect.result(timed(offer.poll(submitted, credential))))
       if (Option.isNone(answer)) return
@@ -258,6 +282,11 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
         return yield* retry(job, failures + 1, decision, offer.pollInterval)
       }
       const status = polled.success
+      const candidates = VideoCandidate.withWarnings(warned, status.warnings ?? [])
+      if (candidates !== undefined) {
+        yield* jobs.warn(job, candidates)
+        warned = { ...job, candidates }
+      }
       if (status.status === "completed") {
         if (status.outputs === 0) return yield* failJob(job, "the provider finished the job without a video")
         return yield* finish(job, upstream, status.outputs, status.charge, failures)
@@ -303,7 +332,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     Effect.gen(function* () {
       const slot = yield* slots.open(job)
       const now = slot.hasWaited ? yield* jobs.find(job.id) : job
-      if (now?.step === job.step) yield* work(slot)
+      if (now?.step === job.step) yield* Metrics.workingOnVideoJob(work(slot))
     }).pipe(
       Effect.scoped,
       Effect.catchIf(

@@ -25,7 +25,7 @@ const guess = Effect.flatMap(SecureRandom, (random) =>
 it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minutes(1) } }), {
   excludeTestServices: true
 })("authorization", (it) => {
-  it.effect("every operation rejects requests without a key, whatever else is wrong [spec J2 P2]", () =>
+  it.effect("every operation rejects requests without a key, whatever else is wrong [spec A2 B1 J2 P2]", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
       for (const { method, name, path } of all) {
@@ -81,6 +81,26 @@ it.layer(layer({ failedAuthentications: { requests: 1000, window: Duration.minut
         "invalid API key: it is disabled",
         "invalid API key"
       ])
+    })
+  )
+
+  it.effect("GET /key says of what kind a key is, and its rights are those of its kind [spec P5 P6 P7]", () =>
+    Effect.gen(function* () {
+      const { ask, workspace } = yield* TestGateway
+      const keys = yield* KeyStore
+      const base = { organizationId: workspace.organizationId, workspaceId: workspace.id, name: "k" }
+      for (const { isFreeTier, isManagement, manages } of [
+        { isFreeTier: false, isManagement: false, manages: 403 },
+        { isFreeTier: true, isManagement: false, manages: 403 },
+        { isFreeTier: false, isManagement: true, manages: 200 }
+      ]) {
+        const { plain } = yield* keys.create({ ...base, isFreeTier, isManagement })
+        const key = Redacted.value(plain)
+        expect(JSON.parse((yield* ask("/api/v1/key", { key })).text)).toMatchObject({
+          data: { is_free_tier: isFreeTier, is_management_key: isManagement, is_provisioning_key: isManagement }
+        })
+        expect((yield* ask("/api/v1/keys", { key })).status).toBe(manages)
+      }
     })
   )
 

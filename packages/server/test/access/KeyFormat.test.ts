@@ -12,7 +12,7 @@ const generate = (kind: KeyFormat.KeyKind) =>
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 describe("KeyFormat", () => {
-  it.effect("parses the kind and the hash of a key without a database", () =>
+  it.effect("parses the kind and the hash of a key without a database [spec D14]", () =>
     Effect.gen(function* () {
       for (const [kind, form] of [
         ["ordinary", /^mg_sk_[0-9A-Za-z]{38}$/],

@@ -50,7 +50,6 @@ describe("KeyRecords", () => {
             workspaceId,
             name: "k",
             isManagement: true,
-            isFreeTier: true,
             creatorUserId: "user_1",
             expiresAt: Date.UTC(2027, 0, 1),
             limit: MicroCredits.make(12_500_000),
@@ -64,13 +63,16 @@ describe("KeyRecords", () => {
             expires_at: "2027-01-01T00:00:00.000Z",
             free_model_daily_requests: { limit: 3, remaining: 2, used: 1 },
             include_byok_in_limit: true,
-            is_free_tier: true,
+            is_free_tier: false,
             is_management_key: true,
             is_provisioning_key: true,
             limit: 12.5,
             limit_remaining: 12.5,
             limit_reset: "monthly"
           })
+
+          const free = yield* keys.create({ organizationId, workspaceId, name: "k", isFreeTier: true })
+          expect(yield* records.of(free.key)).toMatchObject({ is_free_tier: true, is_management_key: false })
         }).pipe(Effect.provide(layer))
       })
   )

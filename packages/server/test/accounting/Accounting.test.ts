@@ -285,7 +285,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
     }).pipe(Effect.provide(layer), Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
-  it.effect("counts BYOK usage separately and does not change the balance", () =>
+  it.effect("counts BYOK usage separately and does not change the balance [spec D10]", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { key, organizationId, payer } = yield* payerWith(10, { limit: micro(500) })
@@ -355,7 +355,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       }).pipe(Effect.provide(layer))
   )
 
-  it.effect("resets a daily limit at 00:00 UTC and charges a request to the day it began", () =>
+  it.effect("resets a daily limit at 00:00 UTC and charges a request to the day it began [spec T8]", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const records = yield* KeyRecords
@@ -377,6 +377,45 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       })
       yield* TestClock.adjust("1 day")
       expect(yield* records.of(key)).toMatchObject({ usage: 0.00085, usage_daily: 0, limit_remaining: 0.0005 })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("sums usage of the UTC day, the week from Monday and the month [spec D1 D2 D3 D4 D22 D23 D24 D25]", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const records = yield* KeyRecords
+      const { key, payer } = yield* payerWith(1_000_000)
+      /** Spends 1 with the gateway's key, and 100 with the caller's own. */
+      const spend = Effect.fnUntraced(function* (day: string) {
+        yield* TestClock.setTime(Date.parse(`${day}T23:59:59.999Z`))
+        yield* accounting.settle(yield* reserve(day, payer, 1), outcome(1))
+        yield* accounting.settle(yield* reserve(`${day} own`, payer, 100, { isByok: true }), outcome(100))
+        yield* TestClock.adjust("1 millis")
+      })
+      const sums = Effect.gen(function* () {
+        const { usage, usage_daily, usage_monthly, usage_weekly, ...rest } = yield* records.of(key)
+        const micro = [usage_daily, usage_weekly, usage_monthly, usage].map((credits) => Math.round(credits * 1e6))
+        const { byok_usage, byok_usage_daily, byok_usage_monthly, byok_usage_weekly } = rest
+        expect(
+          [byok_usage_daily, byok_usage_weekly, byok_usage_monthly, byok_usage].map((credits) =>
+            Math.round(credits * 1e4)
+          )
+        ).toEqual(micro)
+        return micro
+      })
+      // A Friday, and the midnight after each.
+      yield* spend("2026-11-27")
+      expect(yield* sums).toEqual([0, 1, 1, 1])
+      yield* spend("2026-11-28")
+      expect(yield* sums).toEqual([0, 2, 2, 2])
+      yield* spend("2026-11-29")
+      // Monday has come.
+      expect(yield* sums).toEqual([0, 0, 3, 3])
+      yield* spend("2026-11-30")
+      // The first of December has come, a Tuesday.
+      expect(yield* sums).toEqual([0, 1, 0, 4])
+      yield* TestClock.adjust("-1 millis")
+      expect(yield* sums).toEqual([1, 1, 4, 4])
     }).pipe(Effect.provide(layer))
   )
 

@@ -87,6 +87,27 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("finds requests by the id of their HTTP request, and by their operation", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const log = yield* RequestLog.RequestLog
+      const { organizationId, payer } = yield* payerWith(10_000)
+      yield* accounting.settle(yield* reserve("gen-served", payer, 100, { requestId: "req_1" }), outcome(10))
+      const failed = yield* reserve("gen-failed", payer, 100, { requestId: "req_2", jobId: "job" })
+      yield* accounting.release(failed, { status: "failed", errorStatus: 502 })
+      yield* accounting.settle(yield* reserve("gen-unknown", payer, 100), outcome(10))
+      const idsOf = (filter: RequestLog.Filter) =>
+        Effect.map(log.list(organizationId, filter), ({ items }) => items.map(({ id }) => id).toSorted())
+      expect(yield* idsOf({ requestId: "req_1" })).toEqual(["gen-served"])
+      expect(yield* idsOf({ requestId: "req_2" })).toEqual(["gen-failed"])
+      expect(yield* idsOf({ requestId: "req_3" })).toEqual([])
+      expect(yield* idsOf({ operation: "rerank" })).toEqual(["gen-failed", "gen-served", "gen-unknown"])
+      expect(yield* idsOf({ operation: "video" })).toEqual([])
+      expect((yield* log.get({ organizationId }, "gen-failed"))?.requestId).toBe("req_2")
+      expect((yield* log.get({ organizationId }, "gen-unknown"))?.requestId).toBeNull()
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("lists the other requests if the counts, the attempts or a column of one cannot be read", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting

@@ -35,6 +35,7 @@ export const reserve = Effect.fnUntraced(function* (
     readonly byokAmount?: MicroCredits.MicroCredits
     readonly jobId?: string
     readonly user?: string
+    readonly requestId?: string
   }
 ) {
   const accounting = yield* Accounting

@@ -1,11 +1,16 @@
 /** The whole service, with destinations over real sockets. */
 import { CreateResponse } from "@model-gateway/core/Destinations"
+import * as Generations from "@model-gateway/core/Generations"
 import { Timestamp } from "@model-gateway/core/Identifiers"
+import type { TranscriptionRequest } from "@model-gateway/providers/Transcription"
 import { expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { Webhook } from "standardwebhooks"
+import { keypad } from "../operations/TestAudio.ts"
 import { post } from "../TestEnvelope.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
+import { scripted } from "../TestProvider.ts"
+import { makeUpstream, model } from "../video/TestVideo.ts"
 import { decode } from "./otlp.ts"
 import * as TestReceiver from "./TestReceiver.ts"
 
@@ -34,71 +39,162 @@ const add = (body: object) =>
 const rerank = (model: string, more: object = {}) =>
   post("/api/v1/rerank", { model, query: "tea", documents: ["green tea", "coffee"], ...more })
 
-it.live("requests and failures arrive as spans and as signed webhooks, with the caller's user and trace", () =>
-  Effect.gen(function* () {
-    const collector = yield* TestReceiver.make()
-    const hook = yield* TestReceiver.make()
-    yield* add({
-      type: "otel-collector",
-      config: { endpoint: `${collector.url}/custom/traces`, headers: { Authorization: "Bearer collector-token" } }
-    })
-    const { signing_secret = "" } = yield* add({
-      type: "webhook",
-      broadcast_generation_identity: true,
-      config: { url: `${hook.url}/in?team=a`, method: "PUT", headers: { "X-Team": "search" } }
-    })
-    const trace = { trace_id: "4bf92f3577b34da6a3ce929d0e0e4736", span_name: "rank offers", tenant: "acme" }
-    expect((yield* rerank("sandbox/bm25", { user: "ada", trace })).status).toBe(200)
-    expect((yield* rerank("sandbox/status-502")).status).toBe(502)
-
-    const spans = yield* TestReceiver.until(() => {
-      const all = collector.received.flatMap(({ body }) => decode(body))
-      return all.filter(({ attributes }) => "model_gateway.event.id" in attributes).length === 2 ? all : undefined
-    })
-    expect(collector.received[0]).toMatchObject({
-      path: "/custom/traces",
-      method: "POST",
-      headers: { "content-type": "application/x-protobuf", authorization: "Bearer collector-token" }
-    })
-    const ranked = spans.find(({ name }) => name === "rank offers")
-    expect(ranked).toMatchObject({
-      traceId: trace.trace_id,
-      status: "STATUS_CODE_OK",
-      attributes: {
-        "gen_ai.operation.name": "rerank",
-        "gen_ai.request.model": "sandbox/bm25",
-        "gen_ai.provider.name": "sandbox",
-        "user.id": "ada",
-        "trace.metadata.tenant": "acme"
+it.live(
+  "requests and failures arrive as spans and as signed webhooks, with the caller's user and trace [spec L11 L12 L13 L14 L15 L16 L18]",
+  () =>
+    Effect.gen(function* () {
+      const collector = yield* TestReceiver.make()
+      const hook = yield* TestReceiver.make()
+      yield* add({
+        type: "otel-collector",
+        config: { endpoint: `${collector.url}/custom/traces`, headers: { Authorization: "Bearer collector-token" } }
+      })
+      const { signing_secret = "" } = yield* add({
+        type: "webhook",
+        broadcast_generation_identity: true,
+        config: { url: `${hook.url}/in?team=a`, method: "PUT", headers: { "X-Team": "search" } }
+      })
+      const trace = {
+        trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
+        parent_span_id: "00f067aa0ba902b7",
+        trace_name: "checkout",
+        span_name: "rank offers",
+        generation_name: "first pass",
+        tenant: "acme"
       }
-    })
-    expect(spans.filter(({ parentSpanId }) => parentSpanId === ranked?.spanId)).toHaveLength(1)
-    const failed = spans.find(({ name }) => name === "rerank sandbox/status-502")
-    expect(failed).toMatchObject({ status: "STATUS_CODE_ERROR", attributes: { "error.type": "502" } })
-    expect(
-      spans.some(({ parentSpanId, status }) => parentSpanId === failed?.spanId && status === "STATUS_CODE_ERROR")
-    ).toBe(true)
+      expect((yield* rerank("sandbox/bm25", { user: "ada", trace })).status).toBe(200)
+      expect((yield* rerank("sandbox/status-502")).status).toBe(502)
 
-    yield* TestReceiver.until(() => (hook.received.length >= 2 ? true : undefined))
-    const { workspace } = yield* TestGateway
-    const verified = hook.received.map(({ body, headers, method, path }) => {
-      expect([method, path, headers["x-team"]]).toEqual(["PUT", "/in?team=a", "search"])
-      const signed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-      return { id: headers["webhook-id"], message: messageOf(new Webhook(signing_secret).verify(body, signed)) }
-    })
-    const byType = new Map(verified.map(({ message }) => [message.type, message]))
-    expect(byType.get("rerank.completed")?.data).toMatchObject({
-      model: "sandbox/bm25",
-      workspace_id: workspace.id,
-      user: "ada",
-      trace,
-      attempts: [{ provider: "sandbox", outcome: "Success" }]
-    })
-    expect(byType.get("rerank.completed")?.data.key_hash).toMatch(/^[\da-f]{64}$/)
-    expect(byType.get("rerank.failed")?.data).toMatchObject({ error_status: 502, cost: 0 })
-    expect(new Set(verified.map(({ id }) => id)).size).toBe(2)
+      const spans = yield* TestReceiver.until(() => {
+        const all = collector.received.flatMap(({ body }) => decode(body))
+        return all.filter(({ attributes }) => "model_gateway.event.id" in attributes).length === 2 ? all : undefined
+      })
+      expect(collector.received[0]).toMatchObject({
+        path: "/custom/traces",
+        method: "POST",
+        headers: { "content-type": "application/x-protobuf", authorization: "Bearer collector-token" }
+      })
+      const ranked = spans.find(({ name }) => name === "rank offers")
+      expect(ranked).toMatchObject({
+        traceId: trace.trace_id,
+        parentSpanId: trace.parent_span_id,
+        status: "STATUS_CODE_OK",
+        attributes: {
+          "gen_ai.operation.name": "rerank",
+          "gen_ai.request.model": "sandbox/bm25",
+          "gen_ai.provider.name": "sandbox",
+          "user.id": "ada",
+          "trace.name": "checkout",
+          "trace.metadata.tenant": "acme"
+        }
+      })
+      expect(spans.filter(({ parentSpanId }) => parentSpanId === ranked?.spanId)).toMatchObject([
+        { name: "first pass" }
+      ])
+      const failed = spans.find(({ name }) => name === "rerank sandbox/status-502")
+      expect(failed).toMatchObject({ status: "STATUS_CODE_ERROR", attributes: { "error.type": "502" } })
+      expect(
+        spans.some(({ parentSpanId, status }) => parentSpanId === failed?.spanId && status === "STATUS_CODE_ERROR")
+      ).toBe(true)
 
-    const metrics = yield* (yield* TestGateway).ask("/metrics", { key: null })
-    expect(metrics.text).toMatch(/model_gateway_broadcast_events_total\{destination="webhook",outcome="delivered"\} 2/)
-  }).pipe(Effect.scoped, Effect.provide(layer({ outboundExemptHosts: ["127.0.0.1"] })))
+      yield* TestReceiver.until(() => (hook.received.length >= 2 ? true : undefined))
+      const { workspace } = yield* TestGateway
+      const verified = hook.received.map(({ body, headers, method, path }) => {
+        expect([method, path, headers["x-team"]]).toEqual(["PUT", "/in?team=a", "search"])
+        const signed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+        return { id: headers["webhook-id"], message: messageOf(new Webhook(signing_secret).verify(body, signed)) }
+      })
+      const byType = new Map(verified.map(({ message }) => [message.type, message]))
+      expect(byType.get("rerank.completed")?.data).toMatchObject({
+        model: "sandbox/bm25",
+        workspace_id: workspace.id,
+        user: "ada",
+        trace,
+        attempts: [{ provider: "sandbox", outcome: "Success" }]
+      })
+      expect(byType.get("rerank.completed")?.data.key_hash).toMatch(/^[\da-f]{64}$/)
+      expect(byType.get("rerank.failed")?.data).toMatchObject({ error_status: 502, cost: 0 })
+      expect(new Set(verified.map(({ id }) => id)).size).toBe(2)
+
+      const metrics = yield* (yield* TestGateway).ask("/metrics", { key: null })
+      expect(metrics.text).toMatch(
+        /model_gateway_broadcast_events_total\{destination="webhook",outcome="delivered"\} 2/
+      )
+    }).pipe(Effect.scoped, Effect.provide(layer({ outboundExemptHosts: ["127.0.0.1"] })))
+)
+
+const sentEvent = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ type: Schema.String, data: Schema.Record(Schema.String, Schema.Json) }))
+)
+
+const logged = Schema.decodeUnknownSync(Schema.fromJsonString(Generations.ListResponse))
+
+it.live(
+  "transcriptions and videos arrive like reranks, with user and trace, which no provider gets [spec M20 M21 N43 N44]",
+  () => {
+    const heard: Array<TranscriptionRequest> = []
+    const film = makeUpstream()
+    const ears = scripted({
+      name: "ears",
+      transcribe: (request) =>
+        Effect.sync(() => {
+          heard.push(request)
+          return { text: "1", duration: 0.2, segments: [] }
+        })
+    })
+    return Effect.gen(function* () {
+      const collector = yield* TestReceiver.make()
+      const hook = yield* TestReceiver.make()
+      yield* add({ type: "otel-collector", config: { endpoint: collector.url } })
+      yield* add({ type: "webhook", config: { url: hook.url } })
+      const user = "end-user-of-the-caller"
+      const trace = {
+        trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
+        parent_span_id: "00f067aa0ba902b7",
+        trace_name: "onboarding",
+        span_name: "the step",
+        generation_name: "the attempt",
+        tenant: "acme"
+      }
+      const input_audio = { data: keypad("1").toString("base64"), format: "wav" }
+      const asked = [
+        ["/api/v1/audio/transcriptions", { model: "test/hear", input_audio }, 200, "transcription.completed"],
+        ["/api/v1/videos", { model: model.id, prompt: "a harbor" }, 202, "video.completed"]
+      ] as const
+      for (const [path, body, status] of asked) {
+        expect((yield* post(path, { ...body, user, trace })).status).toBe(status)
+      }
+
+      yield* TestReceiver.until(() => (hook.received.length >= asked.length ? true : undefined))
+      const sent = hook.received.map(({ body }) => sentEvent(body.toString()))
+      for (const [, { model }, , type] of asked) {
+        expect(sent.find((event) => event.type === type)).toMatchObject({ data: { model, user, trace } })
+      }
+      const spans = yield* TestReceiver.until(() => {
+        const all = collector.received.flatMap(({ body }) => decode(body))
+        return all.filter(({ name }) => name === trace.span_name).length < asked.length ? undefined : all
+      })
+      for (const [, { model }] of asked) {
+        const span = spans.find(
+          ({ attributes, name }) => name === trace.span_name && attributes["gen_ai.request.model"] === model
+        )
+        expect(span).toMatchObject({
+          traceId: trace.trace_id,
+          parentSpanId: trace.parent_span_id,
+          attributes: { "user.id": user, "trace.name": "onboarding", "trace.metadata.tenant": "acme" }
+        })
+        const attempts = spans.filter(({ parentSpanId }) => parentSpanId === span?.spanId)
+        expect(attempts.map(({ name }) => name)).toContain(trace.generation_name)
+      }
+
+      const { ask, managementKey: key } = yield* TestGateway
+      const { data } = logged((yield* ask(`/api/v1/generations?user=${user}`, { key })).text)
+      expect(data.map(({ external_user, model }) => [model, external_user])).toEqual([
+        [model.id, user],
+        ["test/hear", user]
+      ])
+      expect([heard.length, film.submissions.length]).toEqual([1, 1])
+      expect(JSON.stringify([heard, film.submissions])).not.toMatch(/end-user-of-the-caller|onboarding|acme|the step/)
+    }).pipe(Effect.scoped, Effect.provide(layer({ outboundExemptHosts: ["127.0.0.1"] }, [ears, film.offers])))
+  }
 )

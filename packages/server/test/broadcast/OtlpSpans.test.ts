@@ -184,7 +184,7 @@ it.effect("each attempt is a child span, one after the other, with its error", (
 describe("the request's trace", () => {
   const traceId = "4bf92f3577b34da6a3ce929d0e0e4736"
 
-  it.effect("sets the trace, the parent and the names", () =>
+  it.effect("sets the trace, the parent and the names [spec L11 L12 L13 L14 L15]", () =>
     Effect.gen(function* () {
       const trace = {
         trace_id: traceId.toUpperCase(),
@@ -224,7 +224,7 @@ describe("the request's trace", () => {
     })
   )
 
-  it.effect("has further keys, which become attributes", () =>
+  it.effect("has further keys, which become attributes [spec L16]", () =>
     Effect.gen(function* () {
       const trace = { tenant: "acme", turn: 3, ratio: 0.5, beta: true, tags: ["a", { b: 1 }], nothing: null }
       const [span] = yield* spansOf([event({ trace })])

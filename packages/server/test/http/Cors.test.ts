@@ -143,7 +143,7 @@ it.layer(layer({ corsOrigins: [origin, second], bodyLimits: { rerank: 300 } }), 
   }
 )
 
-it.layer(layer(), { excludeTestServices: true })("CORS, unless told", (it) => {
+it.layer(layer(), { excludeTestServices: true })("CORS, by default", (it) => {
   it.effect("is off", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway

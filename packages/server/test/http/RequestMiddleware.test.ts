@@ -1,8 +1,18 @@
 import { expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { all } from "../../src/http/Operations.ts"
-import { TestGateway, layer } from "../TestGateway.ts"
+import { keypad } from "../operations/TestAudio.ts"
+import { type Answer, form, formHeaders, layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
+
+const identified = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ data: Schema.Struct({ id: Schema.String }) }))
+)
+
+const fileOf = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ id: Schema.String })))
+
+const isJson = ({ headers, text }: Answer): boolean =>
+  headers["content-type"] === "application/json" && typeof JSON.parse(text) === "object"
 
 it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })("every answer", (it) => {
   it.effect("carries an id, the caller's own where it is safe", () =>
@@ -39,7 +49,7 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
     })
   )
 
-  it.effect("is an envelope when the path is unknown", () =>
+  it.effect("is an envelope when the path is unknown [spec B1]", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
       for (const path of [
@@ -78,10 +88,54 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
     })
   )
 
-  it.effect("is a 404 for every other spelling of a path", () =>
+  it.effect("of the six operations is JSON, to JSON bodies only, in a success and in an error [spec A3 A5 B1 J3]", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey, ordinaryKey } = yield* TestGateway
+      const audio = { data: keypad("1").toString("base64"), format: "wav" }
+      const guardrail = identified((yield* post("/api/v1/guardrails", { name: "g" }, { key: managementKey })).text).data
+        .id
+      const bodies: ReadonlyArray<readonly [path: string, success: number, body: object, key?: string]> = [
+        ["/api/v1/rerank", 200, { model: "sandbox/bm25", query: "tea", documents: ["tea"] }],
+        ["/api/v1/audio/transcriptions", 200, { model: "sandbox/tones", input_audio: audio }],
+        ["/api/v1/videos", 202, { model: "sandbox/title-card", prompt: "tea", duration: 1, resolution: "480p" }],
+        [`/api/v1/guardrails/${guardrail}/assignments/keys`, 200, { key_hashes: ["h"] }, managementKey]
+      ]
+      for (const [path, success, body, key = ordinaryKey] of bodies) {
+        const answer = yield* post(path, body, { key })
+        expect([path, answer.status, isJson(answer)]).toEqual([path, success, true])
+        for (const [sent, type] of [
+          [body, "text/plain"],
+          [body, "application/x-www-form-urlencoded"],
+          ["{", "application/json"],
+          ["tea", "application/json"]
+        ] as const) {
+          const refused = yield* post(path, sent, { key, headers: { "content-type": type } })
+          expect([path, type, refused.status, isJson(refused)]).toEqual([path, type, 400, true])
+          envelopeOf(refused)
+        }
+      }
+      const record = yield* ask("/api/v1/key")
+      expect([record.status, isJson(record)]).toEqual([200, true])
+      const stored = yield* ask("/api/v1/files", {
+        method: "POST",
+        headers: formHeaders,
+        body: form({ name: "file", filename: "a.txt", value: "a" })
+      })
+      const file = `/api/v1/files/${fileOf(stored.text).id}`
+      for (const status of [200, 404]) {
+        const answer = yield* ask(file, { method: "DELETE" })
+        expect([answer.status, isJson(answer)]).toEqual([status, true])
+      }
+    })
+  )
+
+  it.effect("is a 404 for every other spelling of a path [spec J1]", () =>
     Effect.gen(function* () {
       const { ask, managementKey: key, port } = yield* TestGateway
       for (const path of [
+        "/key",
+        "/v1/key",
+        "/api/key",
         "/API/v1/key",
         "/api/v1/KEY",
         "/api/v1/key/",

@@ -21,7 +21,7 @@ const upload = Effect.fnUntraced(function* (headers: Record<string, string> = {}
 layer(TestGateway.layer({ wireNames: "openrouter" }), { excludeTestServices: true })(
   "a gateway with the words of OpenRouter's clients",
   (it) => {
-    it.effect("uses them for the shapes of files, and leaves names and content alone", () =>
+    it.effect("uses them for the shapes of files, and leaves names and content alone [spec A16]", () =>
       Effect.gen(function* () {
         const { ask } = yield* TestGateway.TestGateway
         const stored = yield* upload({ "idempotency-key": "k" })
@@ -63,7 +63,7 @@ layer(TestGateway.layer({ wireNames: "openrouter" }), { excludeTestServices: tru
       })
     )
 
-    it.effect("uses them for the provider of files, and in errors", () =>
+    it.effect("uses them for the provider of files, and in errors [spec A15 A17]", () =>
       Effect.gen(function* () {
         const { ask } = yield* TestGateway.TestGateway
         const refused = yield* ask("/api/v1/files?provider=openai")

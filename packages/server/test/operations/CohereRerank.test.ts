@@ -165,8 +165,8 @@ it.layer(gateway(tolerant), { excludeTestServices: true })("POST /rerank through
         [{ fault: "notHttp" }, 502],
         [says(499), 524],
         [says(504), 524],
-        [{ fault: "cut" }, 524],
-        [{ fault: "cutBody" }, 524],
+        [{ fault: "cut" }, 502],
+        [{ fault: "cutBody" }, 502],
         [{ ...says(429), headers }, 529],
         [{ ...says(503), headers }, 529]
       ]
@@ -183,6 +183,9 @@ it.layer(gateway(tolerant), { excludeTestServices: true })("POST /rerank through
         expect(answer.headers["retry-after"]).toBe(status === 529 ? "17" : undefined)
         expect(error.metadata?.["retry_after"]).toBe(status === 529 ? 17 : undefined)
         expect(answer.text).not.toContain(apiKey)
+        if (scripted.fault?.startsWith("cut") === true) {
+          expect(error.metadata?.["attempts"]).toMatchObject([{ outcome: "ConnectionLost", billed: "unknown" }])
+        }
       }
       expect(yield* charges).toEqual([])
       expect(yield* TestLedger.openIntents).toEqual([])

@@ -90,7 +90,7 @@ describe.runIf(hasS3())("the service on S3", () => {
     withService((kept) =>
       Effect.gen(function* () {
         const { ask } = yield* TestGateway
-        const submitted = yield* post("/api/v1/videos", { model: "sandbox/title-card", prompt: "a harbour" })
+        const submitted = yield* post("/api/v1/videos", { model: "sandbox/title-card", prompt: "a harbor" })
         expect(submitted.status, submitted.text).toBe(202)
         const { id } = decodeJob(submitted.text)
         const job = yield* Effect.repeat(
@@ -127,6 +127,7 @@ describe.runIf(hasS3())("the service on S3", () => {
         })
         for (const answer of refused) {
           expect([answer.status, envelopeOf(answer).error.message]).toEqual([503, "service temporarily unavailable"])
+          expect(answer.headers["retry-after"]).toBe("1")
         }
         // What needs no object is not affected.
         expect((yield* ask(path)).status).toBe(200)

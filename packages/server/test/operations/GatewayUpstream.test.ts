@@ -98,7 +98,7 @@ const request = {
   documents: ["coffee", { text: "green tea leaves" }, "black tea"]
 }
 
-const film = { model: "gateway/sandbox/title-card", prompt: "a harbour", duration: 1, resolution: "480p" }
+const film = { model: "gateway/sandbox/title-card", prompt: "a harbor", duration: 1, resolution: "480p" }
 
 const submit = (body: object) =>
   Effect.map(post("/api/v1/videos", body), (answer) => {
@@ -249,6 +249,25 @@ it.layer(gateway, { excludeTestServices: true })("a gateway behind a gateway", (
       const { error, status } = yield* ended(job)
       expect(status).toBe("failed")
       expect(error).toContain("1x1 is too small")
+    })
+  )
+
+  it.effect("says what the gateway behind ignored, of every operation", () =>
+    Effect.gen(function* () {
+      const provider = { options: { gateway: { options: { sandbox: { speed: 2 } } } } }
+      const ignored = (model: string) => `provider.options.sandbox: ${model} takes no options, so they were ignored.`
+      const ranked = yield* post("/api/v1/rerank", { ...request, provider })
+      expect(decodeRanking(ranked.text).warnings).toEqual([ignored(request.model)])
+      const heard = yield* post("/api/v1/audio/transcriptions", {
+        model: "gateway/sandbox/tones",
+        input_audio: { data: keypad("1259").toString("base64"), format: "wav" },
+        temperature: 0.5
+      })
+      expect(decodeTranscript(heard.text).warnings).toEqual([
+        "temperature: gateway/sandbox/tones takes no temperature, so it was ignored."
+      ])
+      const job = yield* ended(yield* submit({ ...film, prompt: "a pier", provider }))
+      expect([job.status, job.warnings]).toEqual(["completed", [ignored(film.model)]])
     })
   )
 

@@ -205,3 +205,29 @@ it.layer(gateway, { excludeTestServices: true })("the request log", (it) => {
     })
   )
 })
+
+it.layer(gateway, { excludeTestServices: true })("the request log of traced requests", (it) => {
+  it.effect("is filtered by the x-request-id of a response, also the caller's own, and by operation", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      const headers = { "x-request-id": "order-7" }
+      const served = yield* post("/api/v1/rerank", body("traced"), { headers })
+      const failed = yield* post("/api/v1/rerank", body("busy"))
+      const id = envelopeOf(failed).service_metadata.request_id
+      expect([served.headers["x-request-id"], failed.headers["x-request-id"]]).toEqual(["order-7", id])
+      for (const [requestId, status] of [
+        ["order-7", "completed"],
+        [id, "failed"]
+      ] as const) {
+        const { data } = yield* list(`?request_id=${requestId}&operation=rerank`)
+        expect(data).toMatchObject([{ request_id: requestId, status }])
+        const one = yield* decodeOne((yield* ask(`/api/v1/generation?id=${data[0]?.id}`, { key })).text)
+        expect(one.data.request_id).toBe(requestId)
+      }
+      expect((yield* list("?request_id=order-8")).data).toEqual([])
+      expect((yield* list("?operation=transcription")).data).toEqual([])
+      const wrong = yield* ask("/api/v1/generations?operation=chat", { key })
+      expect([wrong.status, issuePaths(wrong)]).toEqual([400, ["operation"]])
+    })
+  )
+})

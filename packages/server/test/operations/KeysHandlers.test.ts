@@ -1,4 +1,4 @@
-import { CreateResponse, ListResponse, Response } from "@model-gateway/core/Keys"
+import { CreateResponse, EphemeralResponse, ListResponse, Response } from "@model-gateway/core/Keys"
 import { Response as KeyResponse } from "@model-gateway/core/CurrentKey"
 import { ListResponse as ModelList } from "@model-gateway/core/Models"
 import { expect, it } from "@effect/vitest"
@@ -18,7 +18,7 @@ const many = Schema.decodeUnknownSync(Schema.fromJsonString(ListResponse))
 const record = Schema.decodeUnknownSync(Schema.fromJsonString(KeyResponse), { onExcessProperty: "error" })
 
 it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys", (it) => {
-  it.effect("makes a key that works, shows it once, changes it and deletes it", () =>
+  it.effect("makes a key that works, shows it once, changes it and deletes it [spec A2]", () =>
     Effect.gen(function* () {
       const { ask, managementKey: manager, workspace } = yield* TestGateway
       const request = { name: "search", limit: 0.3, limit_reset: "weekly", expires_at: "2999-01-01T00:00:00.000Z" }
@@ -172,7 +172,89 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
     })
   )
 
-  it.effect("counts what a key has spent by day, week and month", () =>
+  it.effect("keeps a management key to its own user, whom the keys that it creates show [spec D5]", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey } = yield* TestGateway
+      const bound = { name: "of ada", is_management_key: true, creator_user_id: "ada" }
+      const { key: manager } = created((yield* post(path, bound, { key: managementKey })).text)
+      const create = (body: object) => post(path, { name: "search", ...body }, { key: manager })
+      const newest = Effect.map(ask(`${path}?limit=1`, { key: manager }), ({ text }) => many(text).data[0])
+      const made = created((yield* create({ creator_user_id: "ada" })).text)
+      const { data, key } = created((yield* create({})).text)
+      expect([made.data.creator_user_id, data.creator_user_id]).toEqual(["ada", "ada"])
+      for (const creator_user_id of ["user_7", "Ada", null]) {
+        const refused = yield* create({ creator_user_id })
+        expect([creator_user_id, refused.status, issuePaths(refused)]).toEqual([
+          creator_user_id,
+          400,
+          ["creator_user_id"]
+        ])
+      }
+      expect((yield* newest)?.hash).toBe(data.hash)
+
+      const ephemeral = (yield* post("/api/v1/keys/ephemeral", {}, { key })).text
+      const { key: short } = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.toEncoded(EphemeralResponse)))(
+        ephemeral
+      )
+      expect(record((yield* ask("/api/v1/key", { key: short })).text).data.creator_user_id).toBe("ada")
+      const [child] = many((yield* ask(`${path}?parent_hash=${data.hash}`, { key: manager })).text).data
+      expect(child?.creator_user_id).toBe("ada")
+    })
+  )
+
+  it.effect("classifies keys by is_free_tier, which only management keys set [spec D11 P7]", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey, ordinaryKey } = yield* TestGateway
+      const create = (body: object) => post(path, { name: "visitor", ...body }, { key: managementKey })
+      const patch = (hash: string, body: object, key = managementKey) =>
+        post(`${path}/${hash}`, body, { key, method: "PATCH" })
+      const free = created((yield* create({ is_free_tier: true })).text)
+      const { hash } = free.data
+      const shown = Effect.gen(function* () {
+        const own = record((yield* ask("/api/v1/key", { key: free.key })).text).data.is_free_tier
+        const read = one((yield* ask(`${path}/${hash}`, { key: managementKey })).text).data.is_free_tier
+        const listed = many((yield* ask(path, { key: managementKey })).text).data.find((key) => key.hash === hash)
+        return [own, read, listed?.is_free_tier]
+      })
+      expect([free.data.is_free_tier, yield* shown]).toEqual([true, [true, true, true]])
+      expect(created((yield* create({})).text).data.is_free_tier).toBe(false)
+
+      expect((yield* patch(hash, { is_free_tier: false }, ordinaryKey)).status).toBe(403)
+      expect(one((yield* patch(hash, { name: "guest" })).text).data.is_free_tier).toBe(true)
+      expect(one((yield* patch(hash, { is_free_tier: false })).text).data.is_free_tier).toBe(false)
+      expect(yield* shown).toEqual([false, false, false])
+      expect(one((yield* patch(hash, { is_free_tier: true })).text).data.name).toBe("guest")
+      expect(yield* shown).toEqual([true, true, true])
+
+      const manager = created((yield* create({ is_management_key: true })).text).data
+      const newest = Effect.map(ask(`${path}?limit=1`, { key: managementKey }), ({ text }) => many(text).data)
+      const before = yield* newest
+      const refusals = [
+        yield* create({ is_free_tier: true, is_management_key: true }),
+        yield* patch(manager.hash, { is_free_tier: true, name: "changed" }),
+        yield* create({ is_free_tier: "yes" })
+      ]
+      for (const refused of refusals) expect([refused.status, issuePaths(refused)]).toEqual([400, ["is_free_tier"]])
+      expect(yield* newest).toEqual(before)
+      expect((yield* patch(manager.hash, { is_free_tier: false, name: "changed" })).status).toBe(200)
+    })
+  )
+
+  it.effect("repeats the response of a new key that a release without is_free_tier has stored", () =>
+    Effect.gen(function* () {
+      const { managementKey: key } = yield* TestGateway
+      const sql = yield* SqlClient
+      const create = post(path, { name: "early" }, { key, headers: { "idempotency-key": "early" } })
+      const first = created((yield* create).text)
+      const stored = `,"is_free_tier":false`
+      const changed = yield* sql`UPDATE idempotency SET body = REPLACE(body, ${stored}, '')
+        WHERE body LIKE ${`%${stored}%`} AND idempotency_key = 'early' RETURNING body`
+      expect(changed).toHaveLength(1)
+      expect(created((yield* create).text)).toEqual(first)
+    })
+  )
+
+  it.effect("counts what a key has spent by day, week and month [spec D24 D25]", () =>
     Effect.gen(function* () {
       const { ask, managementKey: key } = yield* TestGateway
       const made = created((yield* post(path, { name: "spends" }, { key })).text)
@@ -189,6 +271,30 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
         usage_monthly: 0.001,
         byok_usage: 0
       })
+      expect(record((yield* ask("/api/v1/key", { key: made.key })).text).data).toMatchObject({
+        usage: 0.001,
+        usage_daily: 0.001,
+        usage_weekly: 0.001,
+        usage_monthly: 0.001
+      })
+    })
+  )
+
+  it.effect("labels a key by its prefix and its last three characters, and never shows it again [spec D14]", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      for (const is_management_key of [false, true]) {
+        const made = created((yield* post(path, { name: "masked", is_management_key }, { key })).text)
+        const shown = [
+          yield* ask("/api/v1/key", { key: made.key }),
+          yield* ask(`${path}/${made.data.hash}`, { key }),
+          yield* ask(`${path}?limit=1`, { key })
+        ]
+        for (const { text } of shown) {
+          expect(text).toContain(`"label":"${made.key.slice(0, 6)}…${made.key.slice(-3)}"`)
+          expect(text).not.toContain(made.key.slice(6, -3))
+        }
+      }
     })
   )
 
@@ -208,6 +314,23 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
       const { data } = record((yield* ask("/api/v1/key", { key: managementKey })).text)
       expect([data.is_management_key, data.is_provisioning_key]).toEqual([true, true])
       expect(data.rate_limit).toMatchObject({ requests: -1, interval: "10s" })
+    })
+  )
+
+  it.effect("GET /key takes no parameters and no body: it ignores both [spec K1 K2]", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      const { data } = record((yield* ask("/api/v1/key")).text)
+      for (const [query, body] of [
+        ["?workspace_id=nonsense&limit=0", undefined],
+        ["", "{"],
+        ["?a", '{"data":1}']
+      ] as const) {
+        const headers = { "content-type": "application/json", "content-length": String(body?.length ?? 0) }
+        const answer = yield* ask(`/api/v1/key${query}`, { headers, body })
+        expect([query, answer.status]).toEqual([query, 200])
+        expect(record(answer.text)).toEqual({ data })
+      }
     })
   )
 

@@ -56,7 +56,7 @@ const remove = Effect.fnUntraced(function* (query: string, headers?: Record<stri
 })
 
 describe("a file at a provider", () => {
-  it.live("is deleted with the caller's own key, once, and confirmed in the provider's shape", () =>
+  it.live("is deleted with the caller's own key, once, and confirmed in the provider's shape [spec J10]", () =>
     testing(({ a, b }) =>
       Effect.gen(function* () {
         yield* store("openai")
@@ -74,6 +74,22 @@ describe("a file at a provider", () => {
         a.next({ body: { id: "file-2", object: "file", deleted: true } })
         const asked = yield* remove("file-2?provider=provider_a", { accept: "application/json; shape=native" })
         expect(JSON.parse(asked.text)).toMatchObject({ _shape: "native" })
+      })
+    )
+  )
+
+  it.live("is not called for a request without provider, which uses the service's own storage [spec J11]", () =>
+    testing(({ a, b }) =>
+      Effect.gen(function* () {
+        yield* store("openai")
+        yield* store("anthropic")
+        const id = idOf(yield* upload(""))
+        expect((yield* content(`/${id}/content`)).text).toBe("hello")
+        expect((yield* remove(`${id}?provider=provider_a`)).status).toBe(404)
+        const calls = a.state.requests.length
+        expect((yield* remove(id)).status).toBe(200)
+        expect((yield* content(`/${id}/content`)).status).toBe(404)
+        expect([calls, a.state.requests.length, b.state.requests.length]).toEqual([1, 1, 0])
       })
     )
   )
@@ -124,7 +140,7 @@ describe("a file at a provider", () => {
     )
   )
 
-  it.live("has errors of the operation's set, which show no key", () =>
+  it.live("has errors of the operation's set, which show no key [spec B1 J13 J14 J17 J18 J19]", () =>
     testing(({ a }) =>
       Effect.gen(function* () {
         yield* store("openai")

@@ -9,7 +9,7 @@ import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { type Answer, layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, inSet, issuePaths, post } from "../TestEnvelope.ts"
-import { scripted } from "../TestProvider.ts"
+import { asTheyCame, scripted } from "../TestProvider.ts"
 import * as TestOutbox from "../events/TestOutbox.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
@@ -44,7 +44,7 @@ const noIntents = Effect.gen(function* () {
 const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels))
 
 it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })("POST /rerank", (it) => {
-  it.effect("ranks, echoes the documents and charges a search unit [spec A6 A7 D22 D23 E2 E4 E5 E9]", () =>
+  it.effect("ranks, echoes the documents and charges a search unit [spec A6 A7 D22 D23 E2 E4 E5 E7 E9]", () =>
     Effect.gen(function* () {
       const { hash, key } = yield* newKey()
       const answer = yield* post(
@@ -81,6 +81,41 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
       const few = yield* post(path, { ...request, top_n: 2 })
       expect(decode(few.text).results).toHaveLength(2)
     })
+  )
+
+  it.effect("returns the most relevant documents first, and with top_n the first of these [spec E3 L9]", () =>
+    Effect.gen(function* () {
+      const documents = ["coffee", "green tea", "tea", "a green tea house that also has coffee", "water"]
+      const ranked = Effect.fnUntraced(function* (more: object = {}) {
+        const { results } = decode((yield* post(path, { ...request, documents, ...more })).text)
+        return results.map(({ index, relevance_score }) => ({ index, relevance_score }))
+      })
+      const all = yield* ranked()
+      const scores = all.map(({ relevance_score }) => relevance_score)
+      expect(scores).toEqual(scores.toSorted((a, b) => b - a))
+      expect(new Set(scores).size).toBeGreaterThan(2)
+      expect(all.map(({ index }) => index).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4])
+      for (const top_n of [1, 2, 4]) expect(yield* ranked({ top_n })).toEqual(all.slice(0, top_n))
+      for (const top_n of [5, 1000]) expect(yield* ranked({ top_n })).toEqual(all)
+    })
+  )
+
+  it.effect(
+    "gives each response an id of its own, also for the same request, which finds its log entry [spec E1]",
+    () =>
+      Effect.gen(function* () {
+        const { ask } = yield* TestGateway
+        const ids = yield* Effect.forEach(
+          Array.from({ length: 20 }),
+          () => Effect.map(post(path, request), ({ text }) => decode(text).id),
+          { concurrency: 5 }
+        )
+        expect(new Set(ids).size).toBe(20)
+        for (const id of ids.slice(0, 3)) {
+          const { status, text } = yield* ask(`/api/v1/generation?id=${id}`)
+          expect([status, JSON.parse(text)]).toMatchObject([200, { data: { id, model: request.model } }])
+        }
+      })
   )
 
   it.effect("lists everything that is wrong with a request, and charges nothing", () =>
@@ -130,7 +165,7 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
     })
   )
 
-  it.effect("ranks images, and charges nothing for one that cannot be read", () =>
+  it.effect("ranks images, and charges nothing for one that cannot be read [spec L4]", () =>
     Effect.gen(function* () {
       const { hash, key } = yield* newKey()
       // PNGs of one pixel: red, and transparent.
@@ -196,7 +231,7 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
     })
   )
 
-  it.effect("answers with the status that a sandbox model stands for", () =>
+  it.effect("answers with the status that a sandbox model stands for [spec B1]", () =>
     Effect.gen(function* () {
       const { hash, key } = yield* newKey()
       for (const status of [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 524, 529]) {
@@ -210,7 +245,7 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
     })
   )
 
-  it.effect("admits exactly as many of 200 concurrent requests as the limit covers", () =>
+  it.effect("admits exactly as many of 200 concurrent requests as the limit covers [spec T8]", () =>
     Effect.gen(function* () {
       const { hash, key } = yield* newKey({ limit: 100_000 })
       const answers: ReadonlyArray<Answer> = yield* Effect.forEach(
@@ -366,6 +401,11 @@ it.layer(
     scripted({
       name: "busy",
       rerank: () => Effect.fail(new ProviderError({ reason: new Overloaded({ retryAfter: Duration.seconds(7) }) }))
+    }),
+    scripted({ name: "good", rerank: (request) => Effect.succeed(asTheyCame(request)) }),
+    scripted({
+      name: "disordered",
+      rerank: (request) => Effect.succeed({ ...asTheyCame(request), results: asTheyCame(request).results.toReversed() })
     })
   ]),
   { excludeTestServices: true }
@@ -399,6 +439,35 @@ it.layer(
     })
   )
 
+  it.effect("that fails is followed by the next one, unless the caller forbids fallbacks [spec L10]", () =>
+    Effect.gen(function* () {
+      const order = ["busy", "good"]
+      const asked = (provider: object) => post(path, { ...asking("why", "busy"), provider })
+      for (const preferences of [{ order }, { order, allow_fallbacks: true }]) {
+        const answer = yield* asked(preferences)
+        expect([answer.status, decode(answer.text).provider]).toEqual([200, "good"])
+      }
+      const refused = yield* asked({ order, allow_fallbacks: false })
+      expect([refused.status, envelopeOf(refused).error.metadata?.["attempts"]]).toMatchObject([
+        529,
+        [{ provider: "busy", outcome: "Overloaded" }]
+      ])
+      expect(envelopeOf(refused).error.metadata?.["attempts"]).toHaveLength(1)
+    })
+  )
+
+  it.effect("that answers in another order than that of relevance is a 502, and costs nothing [spec E3]", () =>
+    Effect.gen(function* () {
+      const before = yield* TestLedger.usageOf()
+      const answer = yield* post(path, { ...asking("why", "disordered"), documents: ["a", "b"] })
+      expect([answer.status, envelopeOf(answer).error.metadata?.["attempts"]]).toMatchObject([
+        502,
+        [{ provider: "disordered", outcome: "BadResponse" }]
+      ])
+      expect(yield* TestLedger.usageOf()).toEqual(before)
+    })
+  )
+
   it.effect("is interrupted when the caller disconnects, and nothing stays reserved", () =>
     Effect.gen(function* () {
       const { ordinaryKey, port } = yield* TestGateway
@@ -408,9 +477,10 @@ it.layer(
         `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ordinaryKey}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
       )
       yield* Effect.repeat(TestLedger.openIntents, { until: (intents) => intents.length === 1 })
+      const before = yield* TestLedger.usageOf()
       socket.destroy()
       yield* Effect.repeat(TestLedger.openIntents, { until: (intents) => intents.length === 0 })
-      expect(yield* TestLedger.usageOf()).toEqual([])
+      expect(yield* TestLedger.usageOf()).toEqual(before)
       const written = yield* TestOutbox.all
       expect(written.at(-1)).toMatchObject({
         type: "rerank.failed",

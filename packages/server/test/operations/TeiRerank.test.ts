@@ -37,7 +37,7 @@ const gateway = Layer.unwrap(Effect.map(offers, (offers) => layer(undefined, [of
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
 
 it.layer(gateway, { excludeTestServices: true })("POST /rerank through Text Embeddings Inference", (it) => {
-  it.effect("serves every id that begins with tei/, free of charge, in as many calls as it takes", () =>
+  it.effect("serves every id that begins with tei/, free of charge, in as many calls as it takes [spec E8]", () =>
     Effect.gen(function* () {
       const { state } = yield* Double
       const { workspace } = yield* TestGateway

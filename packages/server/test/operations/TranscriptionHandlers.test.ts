@@ -49,7 +49,7 @@ const noUploads = Effect.repeat(uploads, { until: (entries) => entries.length ==
 it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 } }), { excludeTestServices: true })(
   "POST /audio/transcriptions",
   (it) => {
-    it.effect("hears the keys and charges the seconds [spec F1 F3 F6 M8 M9]", () =>
+    it.effect("hears the keys and charges the seconds [spec F1 F3 F6 M1 M8 M9]", () =>
       Effect.gen(function* () {
         const answer = yield* post(path, request)
         expect(answer.status).toBe(200)
@@ -59,7 +59,7 @@ it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 
       })
     )
 
-    it.effect("answers times with verbose_json, of words only when asked [spec F8 F10 F11 M10 M17 M18]", () =>
+    it.effect("answers times with verbose_json, of words only when asked [spec F8 F10 F11 M10 M16 M17 M18]", () =>
       Effect.gen(function* () {
         const verbose = decode(
           (yield* post(path, { ...request, response_format: "verbose_json", language: "EN" })).text
@@ -278,7 +278,7 @@ it.layer(
     })
   )
 
-  it.effect("that never answers is a 524, and the service's own deadline a 504", () =>
+  it.effect("that never answers is a 524, and the service's own deadline a 504 [spec R504]", () =>
     Effect.gen(function* () {
       const one = yield* post(path, asking({ only: ["hanging"] }))
       expect([one.status, envelopeOf(one).error.metadata?.["attempts"]]).toMatchObject([
@@ -291,11 +291,55 @@ it.layer(
     })
   )
 
-  it.effect("that cannot time is left out when times are asked for", () =>
+  it.effect("that cannot time is left out when times are asked for [spec M11]", () =>
     Effect.gen(function* () {
       const answer = yield* post(path, asking({ only: ["plain"] }, { response_format: "verbose_json" }))
       expect([answer.status, issuePaths(answer)]).toEqual([400, ["response_format"]])
     })
+  )
+})
+
+it.layer(
+  layer({}, [
+    scripted({
+      name: "full",
+      transcribe: () =>
+        Effect.succeed({
+          text: "hallo",
+          duration: 0.8,
+          language: "german",
+          segments: [{ id: 0, start: 0, end: 0.8, text: "hallo" }],
+          words: [{ word: "hallo", start: 0, end: 0.8 }]
+        })
+    }),
+    scripted({
+      name: "sparse",
+      transcribe: () => Effect.succeed({ text: "hallo", duration: 0.8, segments: [] })
+    })
+  ]),
+  { excludeTestServices: true }
+)("a transcript", (it) => {
+  it.effect(
+    "has language and words only with verbose_json, and words only if the provider returns them [spec F9 F12]",
+    () =>
+      Effect.gen(function* () {
+        const fieldsOf = Effect.fnUntraced(function* (provider: string, more: object) {
+          const provided = { ...request, model: "test/hear", provider: { only: [provider] }, ...more }
+          const { language, words } = decode((yield* post(path, provided)).text)
+          return { language, words: words?.map(({ word }) => word) }
+        })
+        const verbose = { response_format: "verbose_json", timestamp_granularities: ["word"] }
+        // Detected, and forced.
+        expect(yield* fieldsOf("full", verbose)).toEqual({ language: "de", words: ["hallo"] })
+        expect(yield* fieldsOf("sparse", { ...verbose, language: "fr" })).toEqual({ language: "fr", words: undefined })
+        expect(yield* fieldsOf("sparse", verbose)).toEqual({ language: undefined, words: undefined })
+        const segments = { ...verbose, timestamp_granularities: ["segment"] }
+        expect(yield* fieldsOf("full", segments)).toEqual({ language: "de", words: undefined })
+        expect(yield* fieldsOf("full", { ...verbose, language: "de", response_format: "json" })).toEqual({
+          language: undefined,
+          words: undefined
+        })
+      })
   )
 })
 
@@ -307,7 +351,7 @@ it.layer(layer(), { excludeTestServices: true })("POST /audio/transcriptions wit
       return Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ key: Schema.String })))(text).key
     })
 
-  it.effect("reads base64 wherever it stands in the body and however it is escaped", () =>
+  it.effect("reads base64 wherever it stands in the body and however it is escaped [spec M3]", () =>
     Effect.gen(function* () {
       const data = audio.toString("base64").replaceAll("/", "\\/")
       const bodies = [

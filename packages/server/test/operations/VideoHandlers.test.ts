@@ -76,7 +76,7 @@ const refused = Effect.fnUntraced(function* (status: number, answer: TestGateway
 
 type Body = Record<string, unknown>
 
-const film = (more?: Body): Body => ({ model: "test/film", prompt: "a harbour", ...more })
+const film = (more?: Body): Body => ({ model: "test/film", prompt: "a harbor", ...more })
 
 const post = Effect.fnUntraced(function* (
   body: Body,
@@ -149,7 +149,7 @@ const rendering = (upstream: Upstream) => {
 }
 
 layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
-  it.effect("takes a job, follows it to its end, and hands out the video", () =>
+  it.effect("takes a job, follows it to its end, and hands out the video [spec G9 G10 G11 G12 I1 I2 N45 U1]", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway.TestGateway
       const accepted = yield* submit(film({ duration: 4 }))
@@ -205,7 +205,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
     })
   )
 
-  it.effect("refuses what is out of bounds, naming field and bound, and charges nothing", () =>
+  it.effect("refuses what is out of bounds, naming field and bound, and charges nothing [spec N13 N38 N41 Q2]", () =>
     Effect.gen(function* () {
       const { ask, workspace } = yield* TestGateway.TestGateway
       const accounting = yield* Accounting
@@ -246,6 +246,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
         ["creativity", film({ creativity: 0.5 })],
         ["upscale_factor", film({ upscale_factor: 2 })],
         ["upscale_factor", { model: "test/upscale", prompt: "x", upscale_factor: 0 }],
+        ["input_references", { model: "test/upscale", prompt: "x", upscale_factor: 2 }],
         ["frame_images.1.frame_type", film({ frame_images: [image, image] })],
         ["provider.sort", film({ provider: { sort: "latency" } })],
         ["provider.sort", film({ provider: { sort: "throughput" } })],
@@ -278,13 +279,19 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
     })
   )
 
-  it.effect("takes what is just within bounds", () =>
+  it.effect("takes what is just within bounds [spec N14 N37 N39]", () =>
     Effect.gen(function* () {
+      const { submitted } = yield* Scripted
       const image = { type: "image_url", image_url: { url: "https://example.com/a.png" }, frame_type: "last_frame" }
       yield* submit(film({ duration: 10, resolution: "720p", aspect_ratio: "16:9", size: "1280x720" }))
       yield* submit(film({ size: "854x480", aspect_ratio: "16:9", resolution: "480p" }))
-      yield* submit({ model: "test/film", frame_images: [image] })
-      yield* submit({ model: "test/upscale", prompt: "x", creativity: 0.5, upscale_factor: 2 })
+      yield* follow(yield* submit({ model: "test/film", frame_images: [image] }))
+      expect(submitted.at(-1)).toMatchObject({ frame_images: [image] })
+      expect(submitted.at(-1)).not.toHaveProperty("prompt")
+      const clip = { type: "video_url", video_url: { url: "https://example.com/a.mp4" } }
+      const upscaled = { model: "test/upscale", input_references: [clip], creativity: 0.5, upscale_factor: 2 }
+      yield* follow(yield* submit(upscaled))
+      expect(submitted.at(-1)).toMatchObject({ creativity: 0.5, upscale_factor: 2 })
       yield* submit(film({ unknown: "field", provider: { options: { other: { a: 1 } } } }))
     })
   )
@@ -377,7 +384,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
   it.effect("accepts a job that its upstream then refuses or does not answer, and tells why it failed", () =>
     scripted(
       (upstream) => {
-        upstream.submit = () => Effect.fail(invalidRequest("no harbours today"))
+        upstream.submit = () => Effect.fail(invalidRequest("no harbors today"))
       },
       Effect.gen(function* () {
         const { key, workspaceId } = yield* newKey()
@@ -386,7 +393,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
         const answer = yield* ask(`${job.polling_url}?wait=10`, { key })
         let now = yield* decodeJob(answer.text)
         while (now.status !== "failed") now = yield* decodeJob((yield* ask(`${job.polling_url}?wait=10`, { key })).text)
-        expect(now).toMatchObject({ status: "failed", error: "no harbours today" })
+        expect(now).toMatchObject({ status: "failed", error: "no harbors today" })
         expect(now).not.toHaveProperty("usage")
         expect(yield* (yield* Accounting).balanceOf(workspaceId)).toMatchObject({ balance: 1_000_000, held: 0 })
         yield* refused(404, yield* ask(`${job.polling_url}/content`, { key }))
@@ -611,7 +618,7 @@ describe("videos of several providers over HTTP", () => {
       const image = { type: "image_url", image_url: { url: "https://example.com/a.png" }, frame_type: "first_frame" }
       const done = yield* follow(yield* submit(film({ frame_images: [image], provider: { order: ["test", "third"] } })))
       expect(done).toMatchObject({ status: "completed", usage: { cost: 0.14 } })
-      expect(second.submitted).toMatchObject([{ duration: 7, generate_audio: true, prompt: "a harbour" }])
+      expect(second.submitted).toMatchObject([{ duration: 7, generate_audio: true, prompt: "a harbor" }])
       expect([first.submitted.length, third.submitted.length]).toEqual([1, 0])
       const usage = yield* TestLedger.usageOf({ workspaceId: workspace.id })
       expect(usage).toMatchObject([{ provider: "second", cost: 140_000, usage: { seconds: 7 } }])
@@ -713,7 +720,7 @@ describe("videos of the sandbox over HTTP", () => {
         yield* refused(404, yield* post({ model: "sandbox/status-502", prompt: "x" }))
         yield* refused(404, yield* post({ model: "sandbox/bm25", prompt: "x" }))
         const done = yield* follow(
-          yield* submit({ model: "sandbox/title-card", prompt: "a harbour", duration: 1, resolution: "480p", seed: 1 })
+          yield* submit({ model: "sandbox/title-card", prompt: "a harbor", duration: 1, resolution: "480p", seed: 1 })
         )
         expect(done).toMatchObject({ status: "completed", usage: { cost: 0.01 } })
         const { bytes, status } = yield* ask(done.unsigned_urls?.[0] ?? "")

@@ -117,7 +117,7 @@ describe("workspaces", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.live("scope keys, files and spending, for management keys of the organization only", () =>
+  it.live("scope keys, files and spending, for management keys of the organization only [spec A8 J8]", () =>
     Effect.gen(function* () {
       const { ask, managementKey, workspace } = yield* TestGateway
       const { id } = yield* created("search")

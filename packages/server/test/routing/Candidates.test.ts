@@ -118,6 +118,15 @@ it.layer(layer({}, offers), { excludeTestServices: true })("a request", (it) => 
     })
   )
 
+  it.effect("with preferences that are null is served as one without them", () =>
+    Effect.gen(function* () {
+      const unset = { allow_fallbacks: null, order: null, only: null, ignore: null, sort: null }
+      expect(served((yield* rerank(unset)).text).provider).toBe("silent")
+      expect((yield* transcribe(unset)).status).toBe(200)
+      expect((yield* film(unset)).status).toBe(202)
+    })
+  )
+
   it.effect("with another value of data_collection is a 400", () =>
     Effect.gen(function* () {
       const answer = yield* rerank({ data_collection: "never" })

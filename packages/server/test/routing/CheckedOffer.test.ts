@@ -16,7 +16,7 @@ const counts: ReadonlyArray<Charge["usage"]> = [
   { seconds: 1_000_000_001 }
 ]
 
-describe("an offer of the catalogue", () => {
+describe("an offer of the catalog", () => {
   const request = { query: "tea", documents: [{ text: "tea" }] }
   const credential = { id: "gateway" }
   const rerank = (charge: Charge): RerankOffer["run"] | undefined => {
@@ -45,6 +45,48 @@ describe("an offer of the catalogue", () => {
     Effect.gen(function* () {
       const charge = { cost: cost(0), usage: { seconds: 1_000_000_000, total_tokens: 0, search_units: 1.5 } }
       expect(yield* rerank(charge)?.(request, credential) ?? Effect.void).toMatchObject({ charge })
+    })
+  )
+
+  it.effect("fails with a bad response if its ranking is out of order, or names a document twice or none", () =>
+    Effect.gen(function* () {
+      const documents = [{ text: "tea" }, { text: "coffee" }]
+      const ranking = (results: ReadonlyArray<readonly [index: number, score: number]>) => {
+        const [offer] = scripted({
+          name: "one",
+          rerank: () =>
+            Effect.succeed({
+              results: results.map(([index, relevance_score]) => ({ index, relevance_score })),
+              total_tokens: 1
+            })
+        })
+        return offer === undefined
+          ? Effect.void
+          : (make([offer]).rerank("test/rank")?.offers[0].run({ query: "tea", documents }, credential) ?? Effect.void)
+      }
+      for (const [results, description] of [
+        [
+          [
+            [0, 0.1],
+            [1, 0.2]
+          ],
+          "results out of order"
+        ],
+        [
+          [
+            [1, 0.2],
+            [1, 0.1]
+          ],
+          "a document ranked twice"
+        ],
+        [[[2, 0.2]], "an index of no document"]
+      ] as const) {
+        expect(yield* Effect.flip(ranking(results))).toMatchObject({ reason: { _tag: "BadResponse", description } })
+      }
+      yield* ranking([
+        [1, 0.2],
+        [0, 0.2]
+      ])
     })
   )
 

@@ -80,25 +80,34 @@ const removeCredits = Effect.gen(function* () {
 })
 
 describe("a caller's own provider key", () => {
-  it.live("is used first and billed by the provider: it costs no credits and counts as BYOK usage", () => {
-    const { calls, offers } = world()
-    return Effect.gen(function* () {
-      yield* store()
-      const before = yield* balance
-      const answer = yield* rerank()
-      expect(answer.status).toBe(200)
-      expect(calls).toEqual(["a own-a"])
-      expect(yield* balance).toEqual(before)
-      expect(yield* record).toMatchObject({ usage: 0, byok_usage: 0.001, byok_usage_daily: 0.001 })
-      const { ask, managementKey } = yield* TestGateway
-      expect(JSON.parse((yield* ask("/api/v1/activity", { key: managementKey })).text)).toMatchObject({
-        data: [{ requests: 1, usage: 0, byok_usage_inference: 0.001 }]
-      })
-      expect(yield* TestLedger.usageOf()).toMatchObject([{ isByok: true, cost: 1000, provider: "a" }])
-      const { events } = yield* TestOutbox.read((yield* TestGateway).workspace.id)
-      expect(events[0]).toMatchObject({ is_byok: true, cost_micro: 1000 })
-    }).pipe(Effect.provide(layer({}, offers)))
-  })
+  it.live(
+    "is used first and billed by the provider: it costs no credits and counts as BYOK usage [spec D1 D2 D3 D4]",
+    () => {
+      const { calls, offers } = world()
+      return Effect.gen(function* () {
+        yield* store()
+        const before = yield* balance
+        const answer = yield* rerank()
+        expect(answer.status).toBe(200)
+        expect(calls).toEqual(["a own-a"])
+        expect(yield* balance).toEqual(before)
+        expect(yield* record).toMatchObject({
+          usage: 0,
+          byok_usage: 0.001,
+          byok_usage_daily: 0.001,
+          byok_usage_weekly: 0.001,
+          byok_usage_monthly: 0.001
+        })
+        const { ask, managementKey } = yield* TestGateway
+        expect(JSON.parse((yield* ask("/api/v1/activity", { key: managementKey })).text)).toMatchObject({
+          data: [{ requests: 1, usage: 0, byok_usage_inference: 0.001 }]
+        })
+        expect(yield* TestLedger.usageOf()).toMatchObject([{ isByok: true, cost: 1000, provider: "a" }])
+        const { events } = yield* TestOutbox.read((yield* TestGateway).workspace.id)
+        expect(events[0]).toMatchObject({ is_byok: true, cost_micro: 1000 })
+      }).pipe(Effect.provide(layer({}, offers)))
+    }
+  )
 
   it.live("comes before cheaper and preferred credentials of the gateway", () => {
     const { calls, offers } = world()
@@ -111,19 +120,22 @@ describe("a caller's own provider key", () => {
     }).pipe(Effect.provide(layer({}, offers)))
   })
 
-  it.live("that is rejected falls back to the gateway's, which costs credits, unless fallbacks are forbidden", () => {
-    const { calls, offers } = world()
-    return Effect.gen(function* () {
-      yield* store({ key: "wrong-a" })
-      const rejected = yield* rerank({ provider: { allow_fallbacks: false } })
-      expect([rejected.status, rejected.text]).toEqual([502, expect.stringContaining("a rejected your provider key")])
-      expect(calls).toEqual(["a wrong-a"])
-      expect((yield* rerank()).status).toBe(200)
-      expect(calls.slice(1)).toEqual(["a wrong-a", "a gateway-a"])
-      expect(yield* record).toMatchObject({ usage: 0.001, byok_usage: 0 })
-      expect(yield* TestLedger.openIntents).toEqual([])
-    }).pipe(Effect.provide(layer({}, offers)))
-  })
+  it.live(
+    "that is rejected falls back to the gateway's, which costs credits, unless fallbacks are forbidden [spec L10]",
+    () => {
+      const { calls, offers } = world()
+      return Effect.gen(function* () {
+        yield* store({ key: "wrong-a" })
+        const rejected = yield* rerank({ provider: { allow_fallbacks: false } })
+        expect([rejected.status, rejected.text]).toEqual([502, expect.stringContaining("a rejected your provider key")])
+        expect(calls).toEqual(["a wrong-a"])
+        expect((yield* rerank()).status).toBe(200)
+        expect(calls.slice(1)).toEqual(["a wrong-a", "a gateway-a"])
+        expect(yield* record).toMatchObject({ usage: 0.001, byok_usage: 0 })
+        expect(yield* TestLedger.openIntents).toEqual([])
+      }).pipe(Effect.provide(layer({}, offers)))
+    }
+  )
 
   it.live("is named by each attempt that uses it, and by a failure that it was used for last", () => {
     const { offers } = world()
@@ -225,7 +237,7 @@ describe("a caller's own provider key", () => {
     }).pipe(Effect.provide(layer({}, offers)))
   })
 
-  it.live("counts toward the key's limit if the key says so", () => {
+  it.live("counts toward the key's limit if the key says so [spec D10 T9]", () => {
     const { calls, offers } = world()
     return Effect.gen(function* () {
       const { workspace } = yield* TestGateway
@@ -272,7 +284,7 @@ describe("a caller's own provider key", () => {
   it.live("makes videos without any credits; a job then has no candidate with the gateway's credential", () => {
     const upstream = makeUpstream()
     return Effect.gen(function* () {
-      const film = { model: "test/film", prompt: "a harbour" }
+      const film = { model: "test/film", prompt: "a harbor" }
       yield* removeCredits
       expect((yield* post("/api/v1/videos", film)).status).toBe(402)
       const { id } = yield* store({ provider: "test" })

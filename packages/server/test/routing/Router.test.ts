@@ -7,6 +7,7 @@ import {
 } from "@model-gateway/providers/Offer"
 import {
   BadResponse,
+  ConnectionLost,
   InputTooLarge,
   InvalidRequest,
   OutOfCredit,
@@ -252,7 +253,8 @@ describe("Router", () => {
           {
             refused: Effect.fail(new ProviderError({ reason: new RateLimited({}), status: 429 })),
             partly: Effect.fail(new ProviderError({ reason: new RateLimited({}), status: 429, isPartlyBilled: true })),
-            lost: fail(new Timeout()),
+            silent: fail(new Timeout()),
+            lost: fail(new ConnectionLost()),
             nonsense: Effect.fail(new ProviderError({ reason: new BadResponse({ description: "d" }), status: 200 })),
             broken: Effect.fail(new ProviderError({ reason: new BadResponse({ description: "d" }), status: 500 })),
             away: fail(new Unavailable({}))
@@ -264,7 +266,8 @@ describe("Router", () => {
       expect(attempts).toEqual([
         { provider: "refused", outcome: "RateLimited", status: 429, seconds: 0, billed: "no" },
         { provider: "partly", outcome: "RateLimited", status: 429, seconds: 0, billed: "unknown" },
-        { provider: "lost", outcome: "Timeout", seconds: 0, billed: "unknown" },
+        { provider: "silent", outcome: "Timeout", seconds: 0, billed: "unknown" },
+        { provider: "lost", outcome: "ConnectionLost", seconds: 0, billed: "unknown" },
         { provider: "nonsense", outcome: "BadResponse", status: 200, seconds: 0, billed: "unknown" },
         { provider: "broken", outcome: "BadResponse", status: 500, seconds: 0, billed: "no" },
         { provider: "away", outcome: "Unavailable", seconds: 0, billed: "no" }
@@ -285,6 +288,7 @@ describe("Router", () => {
 
   it.effect.each<readonly [string, ReadonlyArray<Reason>, string]>([
     ["a refusal before a timeout", [new RateLimited({}), new Timeout()], "RateLimited"],
+    ["a timeout before a lost connection", [new Timeout(), new ConnectionLost()], "Timeout"],
     ["a timeout before a broken answer", [new Timeout(), new BadResponse({ description: "d" })], "Timeout"],
     [
       "a limit before a rejected credential",
@@ -439,7 +443,7 @@ describe("Candidates", () => {
     )
   }
 
-  it.effect("keeps the catalogue's order by default", () =>
+  it.effect("keeps the catalog's order by default", () =>
     Effect.gen(function* () {
       expect(yield* select(undefined)).toEqual(["a", "b", "c"])
       expect(yield* select({ order: ["c", "x"] })).toEqual(["c", "a", "b"])
@@ -526,7 +530,8 @@ describe("ProviderFailures", () => {
       [new BadResponse({ description: "d" }), 502],
       [new RateLimited({}), 529],
       [new Overloaded({}), 529],
-      [new Timeout({}), 524]
+      [new Timeout({}), 524],
+      [new ConnectionLost({}), 502]
     ] as const
     for (const [reason, status] of statuses) {
       expect([reason._tag, ProviderFailures.forRerank(failed(reason)).status]).toEqual([reason._tag, status])

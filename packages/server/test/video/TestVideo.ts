@@ -22,7 +22,13 @@ import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import * as TestStorage from "../TestStorage.ts"
 
 /** A status, without its charge: that is the request's quote. */
-type Status = VideoStatus | { readonly status: "completed"; readonly outputs: number; readonly charge?: undefined }
+type Status =
+  | VideoStatus
+  | (Pick<VideoStatus, "warnings"> & {
+      readonly status: "completed"
+      readonly outputs: number
+      readonly charge?: undefined
+    })
 
 /** What the upstream was asked, and what it will answer. */
 export interface Upstream {
@@ -125,8 +131,7 @@ export const makeUpstream = (models: ReadonlyArray<Model> = [model], name = "tes
               Effect.map((status) =>
                 status.status === "completed" && status.charge === undefined
                   ? {
-                      status: status.status,
-                      outputs: status.outputs,
+                      ...status,
                       charge: {
                         cost: quote(request),
                         usage: { seconds: request.duration ?? capabilities.default_duration, videos: status.outputs }
@@ -181,7 +186,7 @@ export const layer = (...offers: ReadonlyArray<Offers>) =>
     )
   )
 
-/** The default workspace, with a credit unless told otherwise, and a key in it. */
+/** The default workspace, with one credit by default, and a key in it. */
 export const payer = Effect.fnUntraced(function* (credits: number = 1_000_000) {
   const workspace = yield* (yield* WorkspaceStore).ensureDefault({ credits: MicroCredits.make(credits) })
   const { key } = yield* (yield* KeyStore).create({
@@ -233,7 +238,7 @@ export const submit = Effect.fnUntraced(function* (
   return yield* (yield* VideoJobs).submit(
     {
       owner: by,
-      request: { model: "test/film", prompt: "a harbour", duration: 5, ...more?.request },
+      request: { model: "test/film", prompt: "a harbor", duration: 5, ...more?.request },
       candidates: [
         { ...atFirst, provider: more?.provider ?? "test", credential: more?.credential ?? "gateway" },
         ...(more?.fallbacks ?? [])

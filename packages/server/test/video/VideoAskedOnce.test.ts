@@ -1,5 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
-import { BadResponse, Overloaded, ProviderError, Timeout, Unavailable } from "@model-gateway/providers/ProviderError"
+import {
+  BadResponse,
+  ConnectionLost,
+  Overloaded,
+  ProviderError,
+  Timeout,
+  Unavailable
+} from "@model-gateway/providers/ProviderError"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { StorageError } from "../../src/storage/sql/StorageError.ts"
@@ -52,6 +59,7 @@ const expectLost = Effect.fnUntraced(function* (
 describe("a video job at an upstream without an idempotency key", () => {
   it.effect.each([
     ["no answer in time", new Timeout()],
+    ["a connection that breaks", new ConnectionLost()],
     ["an invalid response", new BadResponse({ description: "not JSON" })]
   ] as const)("fails on %s, costs nothing and goes to nobody else", ([, reason]) =>
     testing((first, second) =>

@@ -137,7 +137,7 @@ describe("the attempts of a video job", () => {
   it.effect("leave open who bills one that was accepted if the job fails after that", () =>
     testing((first) =>
       Effect.gen(function* () {
-        first.poll = () => Effect.succeed({ status: "failed", message: "no harbours today" })
+        first.poll = () => Effect.succeed({ status: "failed", message: "no harbors today" })
         yield* submit(yield* payer())
         yield* work("3 seconds")
         yield* expectReported("failed", [

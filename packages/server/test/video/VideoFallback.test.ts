@@ -160,11 +160,11 @@ describe("a video job with several providers", () => {
   it.effect("goes to nobody else when the input itself is wrong", () =>
     testing((first, second) =>
       Effect.gen(function* () {
-        first.submit = () => Effect.fail(invalidRequest("no harbours today"))
+        first.submit = () => Effect.fail(invalidRequest("no harbors today"))
         const by = yield* payer()
         const job = yield* submit(by)
         yield* work("1 minute")
-        expect(yield* read(job.id)).toMatchObject({ status: "failed", error: "no harbours today" })
+        expect(yield* read(job.id)).toMatchObject({ status: "failed", error: "no harbors today" })
         expect(second.submissions).toEqual([])
       })
     )
@@ -177,7 +177,7 @@ describe("a video job with several providers", () => {
         const job = yield* (yield* VideoJobs).submit(
           {
             owner: by,
-            request: { model: "test/film", prompt: "a harbour", duration: 5 },
+            request: { model: "test/film", prompt: "a harbor", duration: 5 },
             candidates: [{ provider: "gone", upstream_model: "test/film", cost_micro: 50_000 }, ...fallbacks],
             callbackUrl: null,
             lifetime: Duration.hours(1)

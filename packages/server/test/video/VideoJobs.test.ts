@@ -107,7 +107,7 @@ describe("VideoJobs", () => {
       expect(yield* TestOutbox.all).toEqual([])
 
       const running = yield* jobs.start(failed)
-      yield* jobs.fail(running ?? failed, "no harbours today")
+      yield* jobs.fail(running ?? failed, "no harbors today")
       expect(yield* jobs.fail(running ?? failed, "again")).toBeNull()
       yield* jobs.cancel(by.workspaceId, cancelled.id)
       yield* jobs.cancel(by.workspaceId, cancelled.id)
@@ -116,7 +116,7 @@ describe("VideoJobs", () => {
 
       const common = { workspace_id: by.workspaceId, key_hash: by.keyHash, model: "test/film", ...request }
       expect(yield* TestOutbox.all).toMatchObject([
-        { ...common, type: "video.failed", cost_micro: 0, job: { id: failed.id, error: "no harbours today" } },
+        { ...common, type: "video.failed", cost_micro: 0, job: { id: failed.id, error: "no harbors today" } },
         { ...common, type: "video.cancelled", cost_micro: 0, job: { id: cancelled.id, status: "cancelled" } },
         {
           ...common,
@@ -196,7 +196,7 @@ describe("VideoJobs", () => {
       } as const
       const job = yield* submit(by, { request })
       const kept = yield* (yield* VideoJobs).requestOf(job.id)
-      expect(kept).toEqual({ model: "test/film", prompt: "a harbour", duration: 5, ...request })
+      expect(kept).toEqual({ model: "test/film", prompt: "a harbor", duration: 5, ...request })
     }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
 

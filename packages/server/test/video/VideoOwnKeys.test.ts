@@ -33,22 +33,24 @@ const store = Effect.fnUntraced(function* (workspaceId: string) {
 const fallbacks = [{ provider: "test", upstream_model: "test/film", credential: "gateway", cost_micro: 50_000 }]
 
 describe("a video job with a provider key of its caller", () => {
-  it.effect("uses that key to its end, costs no credits and says so, even if the key is disabled meanwhile", () =>
-    testing((upstream) =>
-      Effect.gen(function* () {
-        const by = yield* payer()
-        const { credential, disable } = yield* store(by.workspaceId)
-        const job = yield* submit(by, { credential })
-        expect(yield* money(by.workspaceId)).toEqual(untouched)
-        yield* disable
-        yield* workUntilOver(job.id)
-        expect(new Set(upstream.credentials)).toEqual(new Set([credential]))
-        const done = yield* read(job.id)
-        expect(toWire(done)).toMatchObject({ status: "completed", usage: { cost: 0.05, is_byok: true } })
-        expect(yield* money(by.workspaceId)).toEqual({ ...untouched, rows: 1 })
-        expect(done.attempts).toMatchObject([{ provider: "test", outcome: "Success", is_byok: true }])
-      })
-    )
+  it.effect(
+    "uses that key to its end, costs no credits and says so, even if the key is disabled meanwhile [spec G11]",
+    () =>
+      testing((upstream) =>
+        Effect.gen(function* () {
+          const by = yield* payer()
+          const { credential, disable } = yield* store(by.workspaceId)
+          const job = yield* submit(by, { credential })
+          expect(yield* money(by.workspaceId)).toEqual(untouched)
+          yield* disable
+          yield* workUntilOver(job.id)
+          expect(new Set(upstream.credentials)).toEqual(new Set([credential]))
+          const done = yield* read(job.id)
+          expect(toWire(done)).toMatchObject({ status: "completed", usage: { cost: 0.05, is_byok: true } })
+          expect(yield* money(by.workspaceId)).toEqual({ ...untouched, rows: 1 })
+          expect(done.attempts).toMatchObject([{ provider: "test", outcome: "Success", is_byok: true }])
+        })
+      )
   )
 
   it.effect("fails and says so if the key was deleted, and its provider is not called again", () =>

@@ -41,7 +41,7 @@ const submitCard = Effect.fnUntraced(function* (duration: number, resolution: "4
   const job = yield* (yield* VideoJobs).submit(
     {
       owner: by,
-      request: { model: "sandbox/title-card", prompt: "a harbour", duration, resolution },
+      request: { model: "sandbox/title-card", prompt: "a harbor", duration, resolution },
       candidates: [
         { provider: "sandbox", upstream_model: "sandbox/title-card", cost_micro: duration * 10_000, duration }
       ],

@@ -33,11 +33,11 @@ describe("what a video job was asked for", () => {
       Effect.gen(function* () {
         const { job, jobs } = yield* started
         const other = yield* submit(yield* payer())
-        expect(yield* jobs.requestOf(job.id)).toMatchObject({ prompt: "a harbour" })
+        expect(yield* jobs.requestOf(job.id)).toMatchObject({ prompt: "a harbor" })
         yield* end(jobs, job)
         expect((yield* read(job.id)).status).toBe(status)
         expect((yield* Effect.flip(jobs.requestOf(job.id)))._tag).toBe("VideoJobNotFound")
-        expect(yield* jobs.requestOf(other.id)).toMatchObject({ prompt: "a harbour" })
+        expect(yield* jobs.requestOf(other.id)).toMatchObject({ prompt: "a harbor" })
         expect(yield* kept).toBe(1)
       }).pipe(Effect.provide(layer(makeUpstream().offers)))
     )
@@ -94,7 +94,7 @@ describe("what a video job was asked for", () => {
       const accepted = (yield* jobs.accepted(moved, "up-1", Duration.zero)) ?? moved
       expect(yield* jobs.requestOf(job.id)).toEqual({
         model: "test/film",
-        prompt: "a harbour",
+        prompt: "a harbor",
         duration: 5,
         ...request(none)
       })

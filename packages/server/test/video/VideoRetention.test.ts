@@ -56,7 +56,7 @@ describe("video jobs", () => {
       // What is under way stays, however old, and can still be read by its worker.
       yield* TestClock.adjust("365 days")
       expect(yield* purge).toEqual({ ...nothing, jobs: 1 })
-      expect((yield* (yield* VideoJobs).requestOf(running)).prompt).toBe("a harbour")
+      expect((yield* (yield* VideoJobs).requestOf(running)).prompt).toBe("a harbor")
     }).pipe(Effect.provide(layer({ videos: { retention: GatewayServerConfig.defaults.videos.lifetime } })))
   )
 

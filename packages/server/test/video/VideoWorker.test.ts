@@ -96,7 +96,7 @@ describe("VideoWorker", () => {
         yield* next
         yield* next
         expect(upstream.submitted).toEqual([
-          { prompt: "a harbour", duration: 5, resolution: "720p", options: { style: "noir" } }
+          { prompt: "a harbor", duration: 5, resolution: "720p", options: { style: "noir" } }
         ])
       })
     )
@@ -314,11 +314,11 @@ describe("VideoWorker", () => {
   it.effect("fails a job that failed upstream, with the upstream's reason", () =>
     testing((upstream) =>
       Effect.gen(function* () {
-        upstream.poll = () => Effect.succeed({ status: "failed", message: "no such harbour" })
+        upstream.poll = () => Effect.succeed({ status: "failed", message: "no such harbor" })
         const by = yield* payer()
         const job = yield* submit(by)
         yield* work("1 second")
-        expect(yield* read(job.id)).toMatchObject({ status: "failed", error: "no such harbour" })
+        expect(yield* read(job.id)).toMatchObject({ status: "failed", error: "no such harbor" })
         expect(yield* money(by.workspaceId)).toEqual(untouched)
       })
     )

@@ -36,7 +36,7 @@ export const keyHash = "9b74c9897bac770ffc029102a200c5de5d1b0d1a6a5f4d7b0e6d3b6f
 export const timestamp = "2026-11-20T22:30:00.000Z"
 
 /** @since 0.1.0 */
-export const guardrail: Guardrails.Guardrail = {
+export const guardrail: typeof Guardrails.Guardrail.Type = {
   id: guardrailId,
   name: "Interns",
   description: "What interns may use",
@@ -66,10 +66,10 @@ export const guardrailCreateRequest: Guardrails.CreateRequest = {
 export const guardrailUpdateRequest: Guardrails.UpdateRequest = { limit_usd: 50, allowed_providers: ["sandbox"] }
 
 /** @since 0.1.0 */
-export const guardrailResponse: Guardrails.Response = { data: guardrail }
+export const guardrailResponse: typeof Guardrails.Response.Type = { data: guardrail }
 
 /** @since 0.1.0 */
-export const guardrailListResponse: Guardrails.ListResponse = { data: [guardrail], total_count: 1 }
+export const guardrailListResponse: typeof Guardrails.ListResponse.Type = { data: [guardrail], total_count: 1 }
 
 /** @since 0.1.0 */
 export const guardrailDeleteResponse: Guardrails.DeleteResponse = { deleted: true }
@@ -88,7 +88,7 @@ export const assignResponse: typeof Guardrails.AssignResponse.Type = {
 export const unassignResponse: Guardrails.UnassignResponse = { unassigned_count: 1 }
 
 /** @since 0.1.0 */
-export const assignmentList: Guardrails.AssignmentList = {
+export const assignmentList: typeof Guardrails.AssignmentList.Type = {
   data: [
     {
       id: `${guardrailId}:${keyHash}`,
@@ -103,13 +103,14 @@ export const assignmentList: Guardrails.AssignmentList = {
   total_count: 1
 }
 
-const keyFields: Keys.Key = {
+const keyFields: typeof Keys.Key.Type = {
   hash: keyHash,
   name: "search",
   label: "mg_sk_…a1Z",
   workspace_id: workspaceId,
   disabled: false,
   is_management_key: false,
+  is_free_tier: false,
   limit: 10,
   limit_remaining: 7.5,
   limit_reset: "monthly",
@@ -131,7 +132,7 @@ const keyFields: Keys.Key = {
 }
 
 /** @since 0.1.0 */
-export const key: Keys.Key = { ...keyFields, ephemeral_keys: 1 }
+export const key: typeof Keys.Key.Type = { ...keyFields, ephemeral_keys: 1 }
 
 /**
  * An ephemeral key in the response of `listKeys({ parent_hash })`. Limits and usage are its
@@ -139,7 +140,7 @@ export const key: Keys.Key = { ...keyFields, ephemeral_keys: 1 }
  *
  * @since 0.1.0
  */
-export const ephemeralKey: Keys.Key = {
+export const ephemeralKey: typeof Keys.Key.Type = {
   ...keyFields,
   hash: "41f8ae8bc4a4bd2f2f8a7d4e6d5f1f0c9a6d9c1f8d2b7e3a5c4b6a7988d1e2f3",
   label: "mg_ek_…b2Y",
@@ -167,7 +168,7 @@ export const keyCreateRequest: Keys.CreateRequest = {
  *
  * @since 0.1.0
  */
-export const keyCreateResponse: Keys.CreateResponse = {
+export const keyCreateResponse: typeof Keys.CreateResponse.Type = {
   data: key,
   key: Redacted.make("mg_sk_00000000000000000000000000000000000000")
 }
@@ -184,7 +185,7 @@ export const ephemeralKeyRequest: Keys.EphemeralRequest = {
  *
  * @since 0.1.0
  */
-export const ephemeralKeyResponse: Keys.EphemeralResponse = {
+export const ephemeralKeyResponse: typeof Keys.EphemeralResponse.Type = {
   key: Redacted.make("mg_ek_00000000000000000000000000000000000000"),
   expires_at: "2026-11-20T22:35:00.000Z"
 }
@@ -193,10 +194,10 @@ export const ephemeralKeyResponse: Keys.EphemeralResponse = {
 export const keyUpdateRequest: Keys.UpdateRequest = { disabled: true, limit: null }
 
 /** @since 0.1.0 */
-export const keyResponse: Keys.Response = { data: key }
+export const keyResponse: typeof Keys.Response.Type = { data: key }
 
 /** @since 0.1.0 */
-export const keyListResponse: Keys.ListResponse = { data: [key], has_more: false }
+export const keyListResponse: typeof Keys.ListResponse.Type = { data: [key], has_more: false }
 
 /** @since 0.1.0 */
 export const keyDeleteResponse: Keys.DeleteResponse = { deleted: true }
@@ -546,6 +547,7 @@ export const generation: Generations.Generation = {
   native_tokens_prompt: null,
   native_tokens_completion: null,
   workspace_id: workspaceId,
+  request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e110",
   external_user: "customer-17",
   upstream_inference_cost: null,
   status: "completed",
@@ -563,6 +565,7 @@ export const generationEntry: Generations.Entry = {
   created_at: timestamp,
   workspace_id: workspaceId,
   key_hash: keyHash,
+  request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e110",
   external_user: "customer-17",
   operation: "rerank",
   model: "cohere/rerank-v3.5",

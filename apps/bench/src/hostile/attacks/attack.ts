@@ -47,7 +47,7 @@ export interface Attack {
   readonly title: string
   /** What the gateway must guarantee in addition to the general bounds. */
   readonly bound: string
-  /** Whether the attack is short enough to be part of the tests. */
+  /** Whether `npm test` runs the attack: a short one of each topic. */
   readonly quick?: boolean
   readonly settings?: Settings
   /**

@@ -23,7 +23,6 @@ const queue: Attack = {
   name: "command-queue",
   title: "60 requests at once of one key to a program that takes one at a time, beside another key",
   bound: "the other key: 200 within 15 s; the first: 200 or 529; no circuit opens",
-  quick: true,
   settings: { DEADLINE_TRANSCRIPTION_ATTEMPT: "4 seconds" },
   file: programOf({ command: ["sh", "-c", "sleep 0.3; echo tea"] }),
   run: async ({ gateway, newKey }) => {
@@ -125,7 +124,6 @@ const link: Attack = {
   name: "command-link",
   title: "a program whose output file is a link to a file that the gateway may read",
   bound: "502, without the file",
-  quick: true,
   file: programOf({ command: ["ln", "-s", "/etc/passwd", "{dir}/out.txt"], outputFile: "{dir}/out.txt" }),
   run: async ({ gateway }) => {
     const answer = await ask(gateway.origin, transcription(gateway.apiKey))

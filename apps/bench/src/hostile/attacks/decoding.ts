@@ -14,7 +14,6 @@ const videoReferences: Attack = {
   name: "video-references",
   title: "POST /videos with 22 MB of input_references",
   bound: "400",
-  quick: true,
   run: async ({ gateway }) => {
     const body = `{"model":"x","input_references":${arrayOf("1", 22e6)}}`
     return outcomeOf([await ask(gateway.origin, post("/videos", gateway.apiKey, body))], [400])
@@ -25,7 +24,6 @@ const emptyReferences: Attack = {
   name: "empty-references",
   title: "POST /videos with 2 MiB of {} as input_references",
   bound: "400",
-  quick: true,
   run: async ({ gateway }) => {
     const body = `{"model":"x","input_references":${arrayOf("{}", 2 * mebibyte)}}`
     return outcomeOf([await ask(gateway.origin, post("/videos", gateway.apiKey, body))], [400])
@@ -36,7 +34,6 @@ const emptyDocuments: Attack = {
   name: "empty-documents",
   title: "POST /rerank with 2 MiB of {} as documents",
   bound: "400",
-  quick: true,
   run: async ({ gateway }) => {
     const body = `{"model":"sandbox/bm25","query":"a","documents":${arrayOf("{}", 2 * mebibyte)}}`
     return outcomeOf([await ask(gateway.origin, post("/rerank", gateway.apiKey, body))], [400])

@@ -36,7 +36,6 @@ const cursors: Attack = {
   name: "cursors",
   title: "`after` of every list with the id of another organization's request, and with an id that nobody has",
   bound: "the same answer to both",
-  quick: true,
   run: async (target) => {
     addForeignRequest(target)
     const { gateway } = target
@@ -58,7 +57,6 @@ const foreignRequests: Attack = {
   name: "foreign-requests",
   title: "an ephemeral key with `own_files` reads requests of its parent and of another key by their ids",
   bound: "404, and 200 for its own",
-  quick: true,
   run: async (target) => {
     const { gateway, newKey } = target
     const key = await ephemeralKey(target, { own_files: true })

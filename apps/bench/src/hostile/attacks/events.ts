@@ -35,7 +35,6 @@ const names: Attack = {
   name: "trace-names",
   title: `${reranks} reranks of a free model with 6 MiB of names in \`trace\`, with a broadcast destination`,
   bound: "400 that names `trace`; the database grows by less than 16 MiB",
-  quick: true,
   settings: { ...unlimited, ...exempt },
   run: async ({ double, gateway, manage, store }) => {
     const collector = await double()
@@ -188,7 +187,8 @@ const moved: Attack = {
       config: { url: `${first.url}/${secret}`, headers: { authorization: `Bearer ${secret}` } }
     })
     const id = textOf(made, "data", "id")
-    const isStored = JSON.stringify(await query("SELECT * FROM destinations")).includes(secret)
+    const stored = await query("SELECT * FROM destinations")
+    const isStored = stored.some((row) => Object.values(row).some((value) => String(value).includes(secret)))
     await gateway.watch.reset()
     const answers: Array<Answer> = []
     for (const headers of [undefined, { authorization: "********" }]) {

@@ -67,7 +67,6 @@ const bills: Attack = {
   name: "bills-above-quotes",
   title: "40 transcriptions at once of 1 s, of which the upstream bills 600 s each, with a key of limit 0.1",
   bound: "the key spends 0.1 at most, then gets 402",
-  quick: true,
   storage: true,
   settings: unlimited,
   file: listeningAt,

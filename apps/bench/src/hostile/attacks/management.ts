@@ -31,7 +31,6 @@ const unknownFields: Attack = {
   title:
     "mistyped fields of keys, guardrails, provider keys, workspaces and destinations, and mistyped filters of lists",
   bound: "400 that names the field and the nearest known one; nothing is created",
-  quick: true,
   run: async ({ gateway, newKey }) => {
     const key = gateway.managementKey
     const call = (method: string, path: string, body?: object) =>

@@ -152,7 +152,6 @@ const echoedKeys: Attack = {
   name: "echoed-keys",
   title: "a provider repeats parts of the caller's own key, and of the gateway's, in a 400",
   bound: "400 without 6 consecutive characters of either",
-  quick: true,
   file: (upstream) => ({ upstreams: { cohere: { apiKey: gatewaysKey, baseUrl: upstream } } }),
   run: async ({ gateway, manage, upstream }) => {
     await manage("POST", `/workspaces/${gateway.workspace}/credits`, { amount: 100 })

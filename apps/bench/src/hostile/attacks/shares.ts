@@ -86,6 +86,7 @@ const announcedBodies: Attack = {
   title: "two keys announce bodies of 23 MiB and drip them, beside larger reranks of another key and POST /keys",
   bound: "the other key: 200 within 1.5 s; POST /keys: 201",
   quick: true,
+  settings: unlimited,
   run: (target) => besideSlowBodies(target, { bodies: 2, bytesAtOnce: 0, seconds: 4 })
 }
 
@@ -93,6 +94,7 @@ const heldBodies: Attack = {
   name: "held-bodies",
   title: "two keys send 17 MiB of a body at once and the rest in drips, beside larger reranks of another key",
   bound: "the other key: 200 within 1.5 s; POST /keys: 201",
+  settings: unlimited,
   run: (target) => besideSlowBodies(target, { bodies: 2, bytesAtOnce: 17 * mebibyte, seconds: 8 })
 }
 

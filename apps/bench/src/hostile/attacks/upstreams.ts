@@ -150,7 +150,6 @@ const models: Attack = {
   name: "model-names",
   title: "50 reranks with model ids of 3,000 random characters at offers that take every id",
   bound: "400, and the provider is not called",
-  quick: true,
   storage: true,
   settings: unlimited,
   file,

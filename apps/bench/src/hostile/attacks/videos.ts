@@ -151,7 +151,6 @@ const manyOutputs: Attack = {
   name: "video-outputs",
   title: "a provider that finishes a job with 500 videos, and others with 3,000 and 130,000",
   bound: "the first one fails and names the bound; nothing is stored of any",
-  quick: true,
   file: filmsAt,
   run: async (target): Promise<Outcome> => {
     const { gateway, upstream } = target
@@ -251,7 +250,6 @@ const fullDisk: Attack = {
   name: "video-full-disk",
   title: "a finished video and an upload, while less than the reserve of the disk is free",
   bound: "503 for the upload, and nothing is stored of the video; other requests are served",
-  quick: true,
   // No disk has as much.
   settings: { DISK_RESERVE: "4 PiB" },
   file: filmsAt,

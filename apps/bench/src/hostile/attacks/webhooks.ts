@@ -34,7 +34,6 @@ const silentReceivers: Attack = {
   name: "silent-receivers",
   title: `${workspaces} workspaces have ${each} webhooks each to receivers that hang; another one has 1, twice`,
   bound: "the other workspace's webhook arrives within 5 s",
-  quick: true,
   storage: true,
   settings: exempt,
   seconds: 150,

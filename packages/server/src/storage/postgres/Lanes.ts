@@ -29,7 +29,6 @@ interface Waiting<Request, Result, E> {
   readonly result: Deferred.Deferred<Result, E>
 }
 
-/** The lane of a key. The same one in every process, which costs and gains nothing. */
 const laneOf = (key: string, count: number): number => {
   let hash = 0
   for (let at = 0; at < key.length; at++) hash = (Math.imul(hash, 31) + key.charCodeAt(at)) | 0

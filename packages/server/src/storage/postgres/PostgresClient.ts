@@ -75,6 +75,8 @@ export const make = Effect.fnUntraced(function* ({
       applicationName: "model-gateway",
       types: PostgresConnection.types,
       keepAlive: "30 seconds",
+      // A connection keeps a buffer of the size of the largest row that it has read.
+      idleTimeout: "5 seconds",
       // So that the rows that a process has locked become free when its machine hangs.
       startupParameters: { idle_in_transaction_session_timeout: "30s" }
     })

@@ -56,6 +56,7 @@ const holdItem = (hold: Hold) => {
     guardrail_id: hold.guardrailId,
     ephemeral_hash: hold.ephemeralHash,
     external_user: hold.externalUser,
+    request_id: hold.requestId,
     operation: hold.operation,
     model: hold.model,
     amount: hold.amount,

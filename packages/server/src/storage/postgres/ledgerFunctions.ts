@@ -14,7 +14,7 @@ import * as Statements from "../sql/LedgerStatements.ts"
 
 /** The names of the functions. */
 export const names = {
-  apply: "gateway_ledger_apply_3",
+  apply: "gateway_ledger_apply_4",
   announceEvents: "gateway_announce_events_1",
   appendEvent: "gateway_append_event_1",
   eventsThrough: "gateway_events_through_1"
@@ -66,7 +66,7 @@ END $$`
 /** The fields of an item of a batch. */
 const fields = [
   "kind text, id text, owner text, job_id text, key_hash text, workspace_id text, guardrail_id text",
-  "ephemeral_hash text, external_user text",
+  "ephemeral_hash text, external_user text, request_id text",
   "operation text, model text, amount bigint, is_byok bigint, byok_extra bigint, now bigint",
   "day bigint, week bigint, month bigint, credits bigint, byok bigint",
   "is_charged boolean, has_entry boolean, status text, error_status bigint, provider text, upstream_model text",
@@ -134,7 +134,8 @@ const hold = `
         "item.day",
         "item.now",
         "item.ephemeral_hash",
-        "item.external_user"
+        "item.external_user",
+        "item.request_id"
       )};
       ${Statements.inline(Statements.applyToBudget, "item.key_hash", ...starts, "0", "0", "item.credits", "item.byok")};
       IF item.is_byok = 0 THEN
@@ -194,7 +195,8 @@ const end = `
             "item.status",
             "item.error_status",
             "intent.ephemeral_hash",
-            "intent.external_user"
+            "intent.external_user",
+            "intent.request_id"
           )};
           GET DIAGNOSTICS v_written = ROW_COUNT;
         END IF;

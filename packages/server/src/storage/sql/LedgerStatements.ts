@@ -73,8 +73,9 @@ export const selectIntent = `SELECT * FROM intents WHERE id = ?1`
 
 /** Writes a reservation. Writes nothing if the id has one. */
 export const insertIntent = `INSERT INTO intents (id, state, owner, job_id, key_hash, workspace_id, guardrail_id, operation, model,
-    amount_micro, is_byok, byok_extra_micro, day_start, reserved_at, ephemeral_hash, external_user)
-  VALUES (?1, 'open', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) ON CONFLICT (id) DO NOTHING`
+    amount_micro, is_byok, byok_extra_micro, day_start, reserved_at, ephemeral_hash, external_user,
+    request_id)
+  VALUES (?1, 'open', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (id) DO NOTHING`
 
 /** Deletes a reservation and returns it, so that it ends once. */
 export const takeIntent = `DELETE FROM intents WHERE id = ?1 RETURNING *`
@@ -86,8 +87,8 @@ export const abandonIntent = `UPDATE intents SET state = 'abandoned', abandoned_
 /** Writes an entry of the usage ledger, once for each id. */
 export const insertEntry = `INSERT INTO usage_ledger (id, key_hash, workspace_id, guardrail_id, job_id, operation, model, provider,
     upstream_model, is_byok, is_late, reserved_micro, cost_micro, usage, reserved_at, settled_at, attempts, status, error_status, ephemeral_hash,
-    external_user)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21) ON CONFLICT (id) DO NOTHING`
+    external_user, request_id)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22) ON CONFLICT (id) DO NOTHING`
 
 /** Writes an event. */
 export const insertEvent = `INSERT INTO events (created_at, body) VALUES (?1, ?2)`

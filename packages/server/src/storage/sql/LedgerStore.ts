@@ -25,6 +25,8 @@ export interface Hold {
   readonly guardrailId: string | null
   /** The ephemeral key that was sent, or null. */
   readonly ephemeralHash: string | null
+  /** The id of the HTTP request, or null. */
+  readonly requestId: string | null
   /** The end user whom the request names, or null. */
   readonly externalUser: string | null
   readonly operation: string

@@ -29,12 +29,14 @@ import * as masterKey from "./migrations/MasterKey.ts"
 import * as ledgerFunctions from "./migrations/LedgerFunctions.ts"
 import * as pagingIndexes from "./migrations/PagingIndexes.ts"
 import * as providerKeys from "./migrations/ProviderKeys.ts"
+import * as requestIds from "./migrations/RequestIds.ts"
 import * as requestLog from "./migrations/RequestLog.ts"
 import * as tenancy from "./migrations/Tenancy.ts"
 import * as unusedIndexes from "./migrations/UnusedIndexes.ts"
 import * as usageDays from "./migrations/UsageDays.ts"
 import * as videoAttempts from "./migrations/VideoAttempts.ts"
 import * as videoCandidates from "./migrations/VideoCandidates.ts"
+import * as videoDescriptions from "./migrations/VideoDescriptions.ts"
 import * as videoHandles from "./migrations/VideoHandles.ts"
 import * as videoJobs from "./migrations/VideoJobs.ts"
 import * as videoLists from "./migrations/VideoLists.ts"
@@ -76,7 +78,9 @@ export const migrations = {
   "0028_ephemeral_requests": ephemeralRequests.migration,
   "0029_webhook_receivers": webhookReceivers.migration,
   "0030_bounded_usage_days": usageDays.boundRows,
-  "0031_external_users": externalUsers.migration
+  "0031_external_users": externalUsers.migration,
+  "0032_video_descriptions": videoDescriptions.migration,
+  "0033_request_ids": requestIds.migration
 }
 
 /** Every table that the migrations create. */

@@ -17,7 +17,7 @@ import { sqlErrorOf } from "./sqlErrorOf.ts"
  * - `message` is one plain sentence that may be shown to the operator; it holds no statement, no
  *   parameter and no secret.
  * - `operation` names what was being done, such as `KeyStore.create`.
- * - `retryable` is true for a lock that was not had in time or a lost connection.
+ * - `retryable` is true for a lock that could not be acquired in time and for a lost connection.
  * - `isUnstorable` is true if a text of the caller cannot be stored: Postgres has no U+0000.
  * - `cause` is the driver's error, for logs.
  *
@@ -26,9 +26,15 @@ import { sqlErrorOf } from "./sqlErrorOf.ts"
  * import { Effect } from "effect"
  * import { StorageError } from "@model-gateway/server/storage/sql/StorageError"
  *
- * const program = Effect.fail(new StorageError({ operation: "demo", message: "The disk is full.",
- * retryable: false })) Effect.catchTag(program, "StorageError", (error) =>
- * Effect.succeed(error.message))
+ * const failure = new StorageError({
+ *   operation: "demo",
+ *   message: "The disk is full.",
+ *   retryable: false
+ * })
+ *
+ * const program = Effect.fail(failure).pipe(
+ *   Effect.catchTag("StorageError", (error) => Effect.succeed(error.message))
+ * )
  * ```
  */
 export class StorageError extends Data.TaggedError("StorageError")<{

@@ -116,7 +116,8 @@ export const make = Effect.gen(function* () {
       starts.day,
       now,
       request.ephemeralHash,
-      request.externalUser
+      request.externalUser,
+      request.requestId
     )
     if ((yield* write) === 0) {
       const existing = yield* known(id)
@@ -194,7 +195,8 @@ export const make = Effect.gen(function* () {
         entry.status,
         entry.errorStatus,
         Dialect.textOrNull(intent, "ephemeral_hash"),
-        Dialect.textOrNull(intent, "external_user")
+        Dialect.textOrNull(intent, "external_user"),
+        Dialect.textOrNull(intent, "request_id")
       )
       isFirst = written > 0
     }

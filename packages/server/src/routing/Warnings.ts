@@ -16,10 +16,14 @@ export interface Warnings {
 }
 
 /**
- * The warnings of a request: what the offer ignores of it, and what its upstream says that it
- * ignored. A sentence that both say is there once.
+ * The warnings of a request: what its offer ignores, and what its upstream says that it ignored. A
+ * sentence that both say is there once.
  */
-export const of = <Request>(offer: Ignoring<Request>, request: Request, said: ReadonlyArray<string> = []): Warnings => {
-  const warnings = [...new Set([...(offer.ignored?.(request) ?? []), ...said].map(shortened))].slice(0, maxWarnings)
+export const ofSentences = (ignored: ReadonlyArray<string>, said: ReadonlyArray<string> = []): Warnings => {
+  const warnings = [...new Set([...ignored, ...said].map(shortened))].slice(0, maxWarnings)
   return warnings.length === 0 ? {} : { warnings }
 }
+
+/** The warnings of a request to an offer that states itself all that it ignores. */
+export const of = <Request>(offer: Ignoring<Request>, request: Request, said?: ReadonlyArray<string>): Warnings =>
+  ofSentences(offer.ignored?.(request) ?? [], said)

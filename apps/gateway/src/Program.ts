@@ -1,0 +1,48 @@
+/** The program of the executable: its commands, from arguments to an exit code. */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Console, Effect, Layer } from "effect"
+import { CliConfig, Command, GlobalFlag } from "effect/cli"
+import * as Byok from "./commands/Byok.ts"
+import * as Credits from "./commands/Credits.ts"
+import * as Keys from "./commands/Keys.ts"
+import * as Models from "./commands/Models.ts"
+import * as Reconcile from "./commands/Reconcile.ts"
+import * as Serve from "./commands/Serve.ts"
+import * as SettingsCommand from "./commands/Settings.ts"
+import * as Output from "./Output.ts"
+import { version } from "./Version.ts"
+
+const command = Command.make("model-gateway").pipe(
+  Command.withDescription("One HTTP API in front of many model providers"),
+  Command.withSubcommands([
+    Serve.command,
+    Models.command,
+    Keys.command,
+    Credits.command,
+    Reconcile.command,
+    Byok.command,
+    SettingsCommand.command
+  ])
+)
+
+/**
+ * Runs the command that the arguments name and returns the exit code. Errors that a user can fix
+ * are printed as one sentence.
+ */
+export const run = (args: ReadonlyArray<string>) =>
+  // Unlike npm, pnpm passes the `--` of `pnpm start -- --port 9000` on. No command here uses it.
+  Command.runWith(command, { version })(args.filter((arg) => arg !== "--")).pipe(
+    Effect.as(0),
+    Effect.catchTags({
+      ShowHelp: ({ errors }) => Effect.succeed(errors.length > 0 ? 1 : 0),
+      ExitCode: ({ code }) => Effect.succeed(code)
+    }),
+    Effect.catch((error) => Effect.as(Console.error(error.message), 1)),
+    Effect.provide(
+      Layer.mergeAll(
+        NodeServices.layer,
+        Output.layerPresenter,
+        CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })
+      )
+    )
+  )

@@ -1,0 +1,165 @@
+/** `provider.options`, from the client through the executable to doubles of the providers. */
+import * as Video from "@model-gateway/core/Video"
+import * as VideoModels from "@model-gateway/core/VideoModels"
+import { BadRequest, createClient } from "@model-gateway/node/promise"
+import { describe, expect, it, onTestFinished } from "vitest"
+import { startCohereDouble } from "../../../packages/providers/test/support/CohereDouble.mjs"
+import { startFalDouble } from "../../../packages/providers/test/support/FalDouble.mjs"
+import { fieldsOf, startOpenAiDouble } from "../../../packages/providers/test/support/OpenAiDouble.mjs"
+import { startVoyageDouble } from "../../../packages/providers/test/support/VoyageDouble.mjs"
+import { firstKey, folder, serve } from "./Executable.ts"
+import { fileOf } from "./Loaded.ts"
+
+const key = "upstream-secret-0123456789"
+
+const veo = "fal/fal-ai/veo3.1"
+
+/** A second of silence. */
+const wav = () => {
+  const bytes = Buffer.alloc(44 + 16_000)
+  bytes.write("RIFF")
+  bytes.writeUInt32LE(bytes.length - 8, 4)
+  bytes.write("WAVEfmt ", 8)
+  bytes.writeUInt32LE(16, 16)
+  bytes.writeUInt16LE(1, 20)
+  bytes.writeUInt16LE(1, 22)
+  bytes.writeUInt32LE(8000, 24)
+  bytes.writeUInt32LE(16_000, 28)
+  bytes.writeUInt16LE(2, 32)
+  bytes.writeUInt16LE(16, 34)
+  bytes.write("data", 36)
+  bytes.writeUInt32LE(16_000, 40)
+  return bytes
+}
+
+const start = async () => {
+  const [cohere, voyage, openAi, fal] = await Promise.all([
+    startCohereDouble({ keys: [key] }),
+    startVoyageDouble({ keys: [key] }),
+    startOpenAiDouble({ keys: [key] }),
+    startFalDouble({ keys: [key] })
+  ])
+  const doubles = [cohere, voyage, openAi, fal]
+  for (const double of doubles) onTestFinished(() => double.close())
+  const models = {
+    "acme/rerank": {
+      offers: [
+        { upstream: "cohere", model: "rerank-v3.5", price: { search_unit: 0.002 } },
+        { upstream: "voyage", model: "rerank-2.5", price: { input_tokens: 5 } }
+      ]
+    }
+  }
+  const gateway = await serve(folder(), ["--config", fileOf(JSON.stringify({ models }))], {
+    COHERE_API_KEY: key,
+    COHERE_BASE_URL: cohere.url,
+    VOYAGE_API_KEY: key,
+    VOYAGE_BASE_URL: `${voyage.url}/v1`,
+    OPENAI_API_KEY: key,
+    OPENAI_BASE_URL: `${openAi.url}/v1`,
+    FAL_KEY: key,
+    FAL_BASE_URL: fal.url
+  })
+  const apiKey = await firstKey(gateway)
+  const client = await createClient({ baseUrl: `${gateway.origin}/api/v1`, apiKey })
+  onTestFinished(() => client[Symbol.asyncDispose]())
+  const spent = async () => {
+    const response = await fetch(`${gateway.origin}/api/v1/key`, { headers: { authorization: `Bearer ${apiKey}` } })
+    return JSON.stringify(await response.json())
+  }
+  const calls = () => doubles.reduce((sum, { state }) => sum + state.requests.length, 0)
+  return { client, cohere, voyage, openAi, fal, spent, calls }
+}
+
+type Started = Awaited<ReturnType<typeof start>>
+
+const rerank = ({ client }: Started, options: object, more: object = {}) =>
+  client.rerank({
+    model: "acme/rerank",
+    query: "tea",
+    documents: ["coffee", "tea"],
+    provider: { ...more, options: { ...options } }
+  })
+
+const transcribe = ({ client }: Started, options: object) =>
+  client.transcribe({
+    model: "openai/whisper-1",
+    file: new File([wav()], "silence.wav"),
+    provider: { options: { ...options } }
+  })
+
+const film = ({ client }: Started, options: object) =>
+  client.submitVideo({ model: veo, prompt: "a harbor", duration: 4, provider: { options: { ...options } } })
+
+describe("provider.options", { timeout: 120_000 }, () => {
+  it("reach the provider that serves a request as they are, and no other provider [spec M19 N42]", async () => {
+    const started = await start()
+    const both = { cohere: { priority: 7 }, voyage: { truncation: false } }
+    await rerank(started, both)
+    await rerank(started, both, { only: ["voyage"] })
+    const [toCohere, toVoyage] = [started.cohere, started.voyage].map(({ state }): unknown =>
+      JSON.parse(state.requests[0]?.text ?? "")
+    )
+    expect(toCohere).toMatchObject({ priority: 7 })
+    expect(toCohere).not.toHaveProperty("truncation")
+    expect(toVoyage).toMatchObject({ truncation: false })
+    expect(toVoyage).not.toHaveProperty("priority")
+
+    await transcribe(started, { openai: { prompt: "Ünal", include: ["logprobs"] } })
+    const form = started.openAi.state.requests[0] ?? expect.fail("no form was sent")
+    expect(fieldsOf(form)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: "prompt", value: "Ünal" }),
+        expect.objectContaining({ name: "include[]", value: "logprobs" })
+      ])
+    )
+
+    let job = await film(started, { fal: { negative_prompt: "rain", safety: { level: ["low"] } } })
+    while (!Video.isFinal(job.status)) job = await started.client.getVideo(job.id, { wait: "30 seconds" })
+    expect(job.status).toBe("completed")
+    const posted = started.fal.state.requests.find(({ method }) => method === "POST")
+    expect(JSON.parse(posted?.text ?? "")).toEqual({
+      prompt: "a harbor",
+      duration: "4s",
+      resolution: "720p",
+      generate_audio: true,
+      negative_prompt: "rain",
+      safety: { level: ["low"] }
+    })
+  })
+
+  it("are a 400 that names the field, before anything is called or charged, if they change price, receiver or credential [spec M19 N42]", async () => {
+    const started = await start()
+    const before = await started.spent()
+    const cases = [
+      [() => rerank(started, { cohere: { model: "other" } }), "provider.options.cohere.model"],
+      // The second provider of the model, which could serve the request as well.
+      [() => rerank(started, { voyage: { top_k: 1 } }), "provider.options.voyage.top_k"],
+      [() => rerank(started, { cohere: { a: "x".repeat(16_384) } }), "provider.options.cohere"],
+      [() => transcribe(started, { openai: { stream: true } }), "provider.options.openai.stream"],
+      [() => transcribe(started, { openai: { api_key: "x" } }), "provider.options.openai.api_key"],
+      [() => film(started, { fal: { duration: "8s" } }), "provider.options.fal.duration"],
+      [() => film(started, { fal: { webhook_url: "https://example.com" } }), "provider.options.fal.webhook_url"]
+    ] as const
+    for (const [call, path] of cases) {
+      const error: unknown = await call().then(
+        () => expect.fail(`${path} was accepted`),
+        (error: unknown) => error
+      )
+      expect(error).toBeInstanceOf(BadRequest)
+      expect(error).toMatchObject({ error: { metadata: { issues: [{ path }] } } })
+    }
+    expect([started.calls(), await started.spent()]).toEqual([0, before])
+    // An entry for a provider that the request excludes is not sent, and not read.
+    await rerank(started, { voyage: { top_k: 1 } }, { ignore: ["voyage"] })
+  })
+
+  it("are listed with the names that the provider documents", async () => {
+    const { client } = await start()
+    const models = await client.run(VideoModels.list())
+    const passed = Object.fromEntries(
+      models.map(({ allowed_passthrough_parameters, id }) => [id, allowed_passthrough_parameters])
+    )
+    expect(passed[veo]).toEqual(["negative_prompt", "auto_fix", "safety_tolerance"])
+    expect(passed["sandbox/title-card"]).toEqual([])
+  })
+})

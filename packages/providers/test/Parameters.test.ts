@@ -1,0 +1,377 @@
+// Every field of a request, at every model of every adapter: none gets lost. A field is in what the
+// upstream is sent, or a warning names it, or the request is refused with an issue that names it.
+//
+// A new adapter is in here by itself. One without built-in models needs an entry in `others`.
+import { assert, describe, it } from "@effect/vitest"
+import type { Issue } from "@model-gateway/core/GatewayError"
+import { AspectRatio, Resolution } from "@model-gateway/core/Video"
+import { Effect, FileSystem, Redacted, Result } from "effect"
+import { adapters, type AnyAdapter } from "../src/Adapters.ts"
+import * as AudioSource from "../src/AudioSource.ts"
+import type { Model } from "../src/Model.ts"
+import {
+  gatewayCredential,
+  type Offer,
+  type RerankOffer,
+  type TranscriptionOffer,
+  type VideoOffer
+} from "../src/Offer.ts"
+import type { ProviderError } from "../src/ProviderError.ts"
+import * as Rerank from "../src/Rerank.ts"
+import * as Transcription from "../src/Transcription.ts"
+import * as Video from "../src/Video.ts"
+import { type Double, type Recorded, startDouble } from "./support/Double.mjs"
+import { mp4Uri } from "./support/Mp4Double.mjs"
+import { services, started } from "./support/transcription.ts"
+
+/** Models of the adapters that have none built in. */
+const others: Readonly<Record<string, (sent: string) => ReadonlyArray<Model>>> = {
+  gateway: () => [
+    { ...base("rerank"), pricing: { unit: "search_unit", microCredits: 1 }, parameters: { image_documents: true } },
+    { ...base("transcription"), pricing: { unit: "second", microCredits: 1 } },
+    { ...base("video"), pricing: { unit: "second", microCredits: 1 } }
+  ],
+  command: (sent) =>
+    [["{file}"], ["{file}", "{language}", "{temperature}"]].map((words) => ({
+      ...base("transcription"),
+      publicId: `local/${words.length}`,
+      pricing: { unit: "second", microCredits: 1 },
+      parameters: {
+        command: ["/bin/sh", "-c", 'cat "$1" > "$0"; shift; echo "$@" >> "$0"; exit 1', sent, ...words],
+        output: "json"
+      }
+    }))
+}
+
+const base = <K extends Model["kind"]>(kind: K) => ({ kind, publicId: `a/${kind}`, upstreamId: kind, name: kind })
+
+/** What the adapter's answers, not its requests, are made of. */
+const fromAnswers: Readonly<Record<string, ReadonlyArray<string>>> = {
+  // The server ranks all texts. `Ranking.rank` returns the first ones.
+  tei: ["top_n"],
+  // Its answers have the words anyway. They are returned if they were asked for.
+  deepgram: ["timestamp_granularities"]
+}
+
+/** A field, and requests that differ in it. Of several fields, all may be named in an issue. */
+interface Field<Request> {
+  readonly names: ReadonlyArray<string>
+  /** Undefined: the field is left out. */
+  readonly values: ReadonlyArray<{ readonly [K in keyof Request]?: Request[K] | undefined }>
+}
+
+type Outcome =
+  | { readonly _tag: "Refused"; readonly issues: ReadonlyArray<Issue> }
+  | { readonly _tag: "Sent"; readonly sent: string; readonly warnings: ReadonlyArray<string> }
+
+/** What happens to a request, without an answer. */
+type Try<Request> = (request: Request) => Effect.Effect<Outcome>
+
+const isNamed = ({ names }: Pick<Field<unknown>, "names">, path: string): boolean =>
+  names.some((name) => path.startsWith(name))
+
+const written = <Request extends object>(
+  least: Request,
+  ...values: ReadonlyArray<Field<Request>["values"][number] | undefined>
+): Request => {
+  const request = values.reduce<Request>((all, value) => ({ ...all, ...value }), { ...least })
+  for (const name of Object.keys(request))
+    if (Reflect.get(request, name) === undefined) Reflect.deleteProperty(request, name)
+  return request
+}
+
+/** The request with every field that the model takes, besides what it needs at least. */
+const accepted = Effect.fnUntraced(function* <Request extends object>(
+  least: Request,
+  fields: ReadonlyArray<Field<Request>>,
+  attempt: Try<Request>
+) {
+  let left = fields
+  while (true) {
+    const request = written(least, ...left.map(({ values }) => values[0]))
+    const outcome = yield* attempt(request)
+    if (outcome._tag === "Sent") return request
+    const rest = left.filter((field) => !outcome.issues.some(({ path }) => isNamed(field, path)))
+    assert.isBelow(rest.length, left.length, `refused without the name of a field: ${JSON.stringify(outcome)}`)
+    left = rest
+  }
+})
+
+/** Fails if a field of the request gets lost. */
+const nothingLost = Effect.fnUntraced(function* <Request extends object>(
+  { provider, publicId }: Offer,
+  least: Request,
+  fields: ReadonlyArray<Field<Request>>,
+  attempt: Try<Request>
+) {
+  const request = yield* accepted(least, fields, attempt)
+  for (const field of fields) {
+    const where = `${field.names[0]} at ${publicId}`
+    const sent: Array<string> = []
+    let named = 0
+    for (const value of field.values) {
+      const outcome = yield* attempt(written(request, value))
+      if (outcome._tag === "Refused") {
+        assert.isTrue(
+          outcome.issues.some(({ path }) => isNamed(field, path)),
+          `${where} is refused as ${JSON.stringify(outcome.issues)}`
+        )
+        named++
+      } else if (outcome.warnings.some((sentence) => isNamed(field, sentence))) {
+        named++
+      } else {
+        sent.push(outcome.sent)
+      }
+    }
+    if (sent.length === 0 || fromAnswers[provider]?.some((name) => field.names.includes(name)) === true) continue
+    assert.strictEqual(new Set(sent).size, sent.length, `${where} gets lost`)
+    // The only value that a model takes may be what it always does.
+    assert.isTrue(sent.length > 1 || named > 0, `${where} has one value only`)
+  }
+})
+
+const credential = gatewayCredential(Redacted.make("test-secret-0123456789"))
+
+const optionsOf = (adapter: AnyAdapter, name = "x_option") => ({
+  names: [`provider.options.${adapter.name}`],
+  values:
+    adapter.name === "gateway"
+      ? [{ options: { order: ["one"] } }, { options: { order: ["two"] } }]
+      : [{ options: { [name]: "one" } }, { options: { [name]: "two" } }]
+})
+
+/** What a call is refused with, or else what it sent. */
+const outcomeOf = Effect.fnUntraced(function* (
+  issues: ReadonlyArray<Issue>,
+  call: Effect.Effect<unknown, ProviderError>,
+  sent: Effect.Effect<string | undefined>,
+  warnings: ReadonlyArray<string>
+): Effect.fn.Return<Outcome> {
+  if (issues.length > 0) return { _tag: "Refused", issues }
+  const result = yield* Effect.result(call)
+  const text = yield* sent
+  if (text !== undefined) return { _tag: "Sent", sent: text, warnings }
+  const reason = Result.isFailure(result) ? result.failure.reason : undefined
+  return reason !== undefined && "issues" in reason && reason.issues !== undefined
+    ? { _tag: "Refused", issues: reason.issues }
+    : assert.fail(`neither sent nor refused with issues: ${JSON.stringify(reason)}`)
+})
+
+const rerank = (adapter: AnyAdapter, offer: RerankOffer, sent: Effect.Effect<string | undefined>) =>
+  nothingLost<Rerank.RerankRequest>(
+    offer,
+    { query: "tea", documents: [{ text: "a" }, { text: "b" }, { text: "c" }] },
+    [
+      { names: ["query"], values: [{ query: "green tea" }, { query: "black tea" }] },
+      {
+        names: ["documents"],
+        values: [{ documents: [{ text: "a" }, { text: "d" }] }, { documents: [{ text: "a" }, { text: "e" }] }]
+      },
+      {
+        names: ["documents.0.image"],
+        values: ["f", "g"].map((name) => ({ documents: [{ image: `https://example.com/${name}.png` }, { text: "b" }] }))
+      },
+      { names: ["top_n"], values: [{ top_n: 1 }, { top_n: 2 }] },
+      optionsOf(adapter)
+    ],
+    (request) =>
+      outcomeOf(
+        Rerank.unsupported(request, offer.capabilities, offer.publicId),
+        offer.run(request, credential),
+        sent,
+        offer.ignored?.(request) ?? []
+      )
+  )
+
+/** The granularities are empty unless `verbose_json` is asked for. */
+const transcription = (adapter: AnyAdapter, offer: TranscriptionOffer, sent: Effect.Effect<string | undefined>) => {
+  const audio = (words: string) => {
+    const source = AudioSource.fromBytes(new TextEncoder().encode(`speech: ${words}`))
+    return { audio: { source, format: "wav" as const, durationSeconds: 2 } }
+  }
+  return nothingLost<Transcription.TranscriptionRequest>(
+    offer,
+    { ...audio("of nothing"), timestamp_granularities: [] },
+    [
+      { names: ["file"], values: [audio("one two"), audio("three four")] },
+      { names: ["language"], values: [{ language: "de" }, { language: "fr" }] },
+      { names: ["temperature"], values: [{ temperature: 0.25 }, { temperature: 0.75 }] },
+      {
+        names: ["timestamp_granularities", "response_format"],
+        values: [{ timestamp_granularities: ["word", "segment"] }, { timestamp_granularities: ["segment"] }]
+      },
+      optionsOf(adapter)
+    ],
+    (request) =>
+      outcomeOf(
+        Transcription.unsupported(
+          {
+            format: request.audio.format,
+            formatField: "file",
+            audioField: "file",
+            bytes: 100,
+            seconds: request.audio.durationSeconds,
+            verbose: request.timestamp_granularities.length > 0
+          },
+          offer.capabilities,
+          offer.publicId
+        ),
+        offer.run(request, credential),
+        sent,
+        [...Transcription.ignored(request, offer.capabilities, offer.publicId), ...(offer.ignored?.(request) ?? [])]
+      )
+  )
+}
+
+const link = (name: string) => ({ url: `https://example.com/${name}` })
+const image = (name: string) => ({ type: "image_url" as const, image_url: link(`${name}.png`) })
+const audio = (name: string) => ({ type: "audio_url" as const, audio_url: link(`${name}.mp3`) })
+const clip = (name: string) => ({ type: "video_url" as const, video_url: link(`${name}.mp4`) })
+
+const frames = (first: string, ...last: ReadonlyArray<string>): Video.VideoRequest => ({
+  frame_images: [
+    { ...image(first), frame_type: "first_frame" as const },
+    ...last.map((name) => ({ ...image(name), frame_type: "last_frame" as const }))
+  ]
+})
+
+const video = (adapter: AnyAdapter, offer: VideoOffer, sent: Effect.Effect<string | undefined>) => {
+  const { capabilities, publicId } = offer
+  const { aspect_ratios, durations, resolutions, sizes = [] } = capabilities
+  const first = sizes[0] ?? { size: undefined, resolution: resolutions[0], aspect_ratio: aspect_ratios[0] }
+  const pixels = ["resolution", "aspect_ratio", "size"]
+  /** What the model takes first, so that the whole request is accepted if it can be. */
+  const sorted = <A>(all: ReadonlyArray<A>, own: ReadonlyArray<A>) => [...new Set([...own, ...all])]
+  const source: Video.VideoRequest = capabilities.upscale
+    ? { input_references: [{ type: "video_url", video_url: { url: mp4Uri(2) } }] }
+    : {}
+  const needsImage = Result.isFailure(Effect.runSync(Effect.result(offer.check({ prompt: "a harbor" }))))
+  return nothingLost<Video.VideoRequest>(
+    offer,
+    { prompt: "a harbor", ...source, ...(needsImage && !capabilities.upscale ? frames("a") : {}) },
+    [
+      { names: ["prompt"], values: [{ prompt: "a pier" }, { prompt: "a bridge" }] },
+      {
+        names: ["duration"],
+        values: sorted([1, 2, 3, 4, 5, 6, 7, 8, 3600], durations ?? []).map((duration) => ({ duration }))
+      },
+      {
+        names: pixels,
+        values: sorted(Resolution.literals, resolutions).map((resolution) => ({
+          resolution,
+          aspect_ratio: first.aspect_ratio,
+          size: undefined
+        }))
+      },
+      {
+        names: pixels,
+        values: sorted(AspectRatio.literals, aspect_ratios).map((aspect_ratio) => ({
+          resolution: first.resolution,
+          aspect_ratio,
+          size: undefined
+        }))
+      },
+      {
+        names: pixels,
+        values: ["16x16", "64x64", ...sizes.map(({ size }) => size)].map((size) => ({
+          resolution: undefined,
+          aspect_ratio: undefined,
+          size
+        }))
+      },
+      { names: ["seed"], values: [{ seed: 7 }, { seed: 8 }] },
+      { names: ["frame_images"], values: [frames("a"), frames("b")] },
+      { names: ["frame_images"], values: [frames("a", "c"), frames("a", "d")] },
+      ...[image, audio, clip].map((referenceOf) => ({
+        names: ["input_references"],
+        values: ["e", "f"].map((name) => ({ input_references: [referenceOf(name)] }))
+      })),
+      // In the request with every field, all three.
+      {
+        names: ["input_references"],
+        values: ["e", "f"].map((name) => ({ input_references: [image(name), audio(name), clip(name)] }))
+      },
+      { names: ["generate_audio"], values: [{ generate_audio: true }, { generate_audio: false }] },
+      { names: ["creativity"], values: [{ creativity: 1 }, { creativity: 2 }] },
+      { names: ["upscale_factor"], values: [{ upscale_factor: 2 }, { upscale_factor: 4 }] },
+      optionsOf(adapter, offer.passthrough?.documented[0])
+    ],
+    (request) =>
+      outcomeOf(
+        Video.unsupported(request, capabilities, publicId),
+        Effect.andThen(offer.check(request), offer.submit({ request, token: "token" }, credential)),
+        sent,
+        offer.ignored?.(request) ?? []
+      )
+  )
+}
+
+/** A recorded request, without what is random in it. */
+const textOf = ({ headers, method, text, url }: Recorded): string => {
+  const [, boundary] = /boundary="?([^";]+)/.exec(headers["content-type"] ?? "") ?? []
+  return `${method} ${url} ${boundary === undefined ? text : text.replaceAll(boundary, "boundary")}`
+}
+
+const takeFrom = ({ state }: Double) => Effect.sync(() => state.requests.splice(0).map(textOf).at(-1))
+
+/** The offers of an adapter, and what they sent since it was last asked. */
+const offered = Effect.fnUntraced(function* (adapter: AnyAdapter) {
+  const fileSystem = yield* FileSystem.FileSystem
+  const file = `${yield* fileSystem.makeTempDirectoryScoped()}/sent`
+  const double = yield* started(() => startDouble({ answerTo: () => ({ status: 500 }) }))
+  const models = others[adapter.name]?.(file) ?? adapter.models
+  assert.isNotEmpty(models, `give ${adapter.name} models in this test`)
+  const path =
+    adapter.defaultBaseUrl === undefined || adapter.defaultBaseUrl === ""
+      ? ""
+      : new URL(adapter.defaultBaseUrl).pathname
+  const upstream = { name: adapter.name, baseUrl: `${double.url}${path === "/" ? "" : path}`, credential }
+  const fromFile = fileSystem.readFileString(file).pipe(
+    Effect.tap(fileSystem.remove(file)),
+    Effect.orElseSucceed(() => undefined)
+  )
+  const sent = Effect.flatMap(takeFrom(double), (text) => (text === undefined ? fromFile : Effect.succeed(text)))
+  return { offers: yield* adapter.offers(upstream, models), sent }
+})
+
+const of = (kind: Offer["kind"]) =>
+  adapters.filter(({ kinds }) => kinds.includes(kind)).map((each) => [each.name, each] as const)
+
+describe("every adapter", () => {
+  /** Many calls, some of which start processes. */
+  const limit = 120_000
+
+  const run = Effect.fnUntraced(function* <K extends Offer["kind"]>(
+    adapter: AnyAdapter,
+    kind: K,
+    check: (
+      adapter: AnyAdapter,
+      offer: Extract<Offer, { readonly kind: K }>,
+      sent: Effect.Effect<string | undefined>
+    ) => Effect.Effect<void>
+  ) {
+    const { offers, sent } = yield* offered(adapter)
+    const isOfKind = (offer: Offer): offer is Extract<Offer, { readonly kind: K }> => offer.kind === kind
+    const own = offers.filter(isOfKind)
+    assert.isNotEmpty(own)
+    yield* Effect.forEach(own, (offer) => check(adapter, offer, sent), { discard: true })
+  }, Effect.provide(services))
+
+  for (const [name, adapter] of of("rerank")) {
+    it.live(`loses no field of a rerank at ${name}`, () => run(adapter, "rerank", rerank), limit)
+  }
+  for (const [name, adapter] of of("transcription")) {
+    it.live(
+      `loses no field of a transcription at ${name} [spec M13 M19]`,
+      () => run(adapter, "transcription", transcription),
+      limit
+    )
+  }
+  for (const [name, adapter] of of("video")) {
+    it.live(
+      `loses no field of a video at ${name} [spec N27 N31 N32 N33 N34 N38 N41 N42]`,
+      () => run(adapter, "video", video),
+      limit
+    )
+  }
+})

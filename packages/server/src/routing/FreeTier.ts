@@ -1,0 +1,40 @@
+/**
+ * The free tier: keys with `is_free_tier`, which spend no credits.
+ *
+ * Such a key may use the gateway's credentials for offers whose price is 0 only. Its requests to
+ * them count toward its free requests of the day. The caller's own provider keys cost no credits,
+ * so it may use them for every offer.
+ */
+import { PaymentRequired, phrases } from "@model-gateway/core/GatewayError"
+import type { Offer } from "@model-gateway/providers/Offer"
+import { perUnit } from "@model-gateway/providers/Pricing"
+import type { Candidate } from "./Candidate.ts"
+import * as OwnKeys from "./OwnKeys.ts"
+
+/** Whether each price of the offer is 0, so that no request costs anything there. */
+export const costsNothing = ({ pricing }: Offer): boolean =>
+  Object.values(perUnit(pricing)).every((microCredits) => microCredits === 0)
+
+/** Whether a key of the free tier may use the candidate. */
+const isAllowed = (candidate: Candidate): boolean => OwnKeys.isByok(candidate) || costsNothing(candidate.offer)
+
+/**
+ * The groups of candidates without those that a key of the free tier may not use. If it may use
+ * none, they stay as they are: admission refuses them, after it has looked for a stored answer.
+ */
+export const within = <O extends Offer>(
+  groups: ReadonlyArray<ReadonlyArray<Candidate<O>>>
+): ReadonlyArray<ReadonlyArray<Candidate<O>>> => {
+  const left = groups.map((group) => group.filter(isAllowed)).filter((group) => group.length > 0)
+  return left.length === 0 ? groups : left
+}
+
+/** The 402 for a key of the free tier that may use no candidate of the model. */
+export const refused = (model: string): PaymentRequired =>
+  new PaymentRequired({
+    error: {
+      message:
+        `${phrases[402]}: this key is in the free tier, and the model "${model}" is not free. ` +
+        "Use a model whose price is 0 in GET /models, or ask for a key outside the free tier."
+    }
+  })

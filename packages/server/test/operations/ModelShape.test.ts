@@ -1,0 +1,90 @@
+// What GET `/videos/models` says of every built-in video model is what requests are checked against.
+import { NodeHttpClient } from "@effect/platform-node"
+import { describe, expect, it } from "@effect/vitest"
+import { AspectRatio, type FrameType, Resolution } from "@model-gateway/core/Video"
+import { adapters } from "@model-gateway/providers/Adapters"
+import * as Fal from "@model-gateway/providers/Fal"
+import * as Google from "@model-gateway/providers/Google"
+import type { VideoOffer } from "@model-gateway/providers/Offer"
+import * as Replicate from "@model-gateway/providers/Replicate"
+import * as Runway from "@model-gateway/providers/Runway"
+import { unsupported, type VideoRequest } from "@model-gateway/providers/Video"
+import { Effect, Result } from "effect"
+import { toModel, toVideoModel } from "../../src/operations/ModelShape.ts"
+
+const ofVideos = [Replicate.adapter, Fal.adapter, Runway.adapter, Google.adapter]
+
+const still = { url: "data:image/png;base64,AAAA" }
+
+const frames = (...types: ReadonlyArray<typeof FrameType.Type>): VideoRequest => ({
+  frame_images: types.map((frame_type) => ({ type: "image_url", image_url: still, frame_type }))
+})
+
+/** The fields that a request is refused for. */
+const refusedFor = (offer: VideoOffer, request: VideoRequest): ReadonlyArray<string> => {
+  const issues = unsupported(request, offer.capabilities, offer.publicId)
+  const checked = Effect.runSync(Effect.result(offer.check(request)))
+  if (Result.isSuccess(checked)) return issues.map(({ path }) => path)
+  const { reason } = checked.failure
+  return [...issues, ...("issues" in reason ? (reason.issues ?? []) : [])].map(({ path }) => path)
+}
+
+describe("GET /videos/models", () => {
+  it("lists every adapter that makes videos of its own here", () => {
+    const names = adapters.filter(({ kinds, models }) => kinds.includes("video") && models.length > 0)
+    expect(names.map(({ name }) => name)).toEqual(ofVideos.map(({ name }) => name))
+  })
+
+  for (const adapter of ofVideos) {
+    it.effect(`lists what requests to ${adapter.name} are checked against`, () =>
+      Effect.gen(function* () {
+        const upstream = { name: adapter.name, baseUrl: "https://example.com", credential: { id: "gateway" } }
+        const offers = yield* adapter.offers(upstream, adapter.models)
+        for (const offer of offers) {
+          if (offer.kind !== "video" || offer.capabilities.upscale) continue
+          const entry = { id: offer.publicId, kind: "video" as const, offers: [offer] as const }
+          const listed = toVideoModel(entry)
+          const least: VideoRequest = {
+            prompt: "a harbor",
+            ...(listed.supported_frame_images.length > 0 ? frames("first_frame") : {})
+          }
+          const takes = (field: string, more: VideoRequest) =>
+            !refusedFor(offer, { ...least, ...more }).some((path) => path.startsWith(field))
+          const seconds = Array.from({ length: 70 }, (_, index) => index + 1)
+          const durations = seconds.filter((duration) => takes("duration", { duration }))
+          expect([listed.id, durations]).toEqual([listed.id, listed.supported_durations])
+          expect(durations).toContain(listed.default_duration)
+          expect(listed.capabilities.max_duration).toBe(Math.max(...durations))
+          expect(Resolution.literals.filter((resolution) => takes("resolution", { resolution }))).toEqual(
+            Resolution.literals.filter((resolution) => listed.supported_resolutions.includes(resolution))
+          )
+          // At some resolution, with or without an image.
+          const ratios = AspectRatio.literals.filter((aspect_ratio) => takes("aspect_ratio", { aspect_ratio }))
+          expect([listed.id, ratios]).toEqual([
+            listed.id,
+            AspectRatio.literals.filter((ratio) => listed.supported_aspect_ratios.includes(ratio))
+          ])
+          const sizes = listed.supported_sizes ?? []
+          expect([...sizes, "16x16"].filter((size) => takes("size", { size }))).toEqual(sizes)
+          for (const frame_type of ["first_frame", "last_frame"] as const) {
+            const types =
+              frame_type === "last_frame" ? (["first_frame", "last_frame"] as const) : ["first_frame" as const]
+            expect([listed.id, frame_type, takes("frame_images", frames(...types))]).toEqual([
+              listed.id,
+              frame_type,
+              listed.supported_frame_images.includes(frame_type)
+            ])
+          }
+          const warnings = offer.ignored?.({ ...least, seed: 7 }) ?? []
+          expect([listed.id, warnings.length === 0]).toEqual([listed.id, listed.seed])
+          const { architecture, supported_parameters } = toModel(entry)
+          expect(supported_parameters.includes("seed")).toBe(listed.seed)
+          expect(architecture.input_modalities.includes("image")).toBe(
+            takes("frame_images", frames("first_frame")) ||
+              takes("input_references", { input_references: [{ type: "image_url", image_url: still }] })
+          )
+        }
+      }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+    )
+  }
+})
