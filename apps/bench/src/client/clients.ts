@@ -1,21 +1,26 @@
 /**
  * The clients to compare. Each is configured as its documentation says, and reused for all calls.
  */
-import { Gateway } from "@model-gateway/core"
+import { NodeHttpClient } from "@effect/platform-node"
+import { Gateway, GatewayConfig, SchemaCompiler } from "@model-gateway/core"
 import { NodeGateway } from "@model-gateway/node"
 import { OpenRouter } from "@openrouter/sdk"
 import { CohereClientV2 } from "cohere-ai"
-import { Effect, ManagedRuntime, Redacted } from "effect"
+import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
+import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 import OpenAI, { toFile } from "openai"
 import * as Undici from "undici"
 import { rerankRequest, wav } from "./messages.ts"
 
 const apiKey = "mg_sk_benchmark"
 
+/** Our client over the HTTP client that Effect has for Node; schemas are compiled, as for ours. */
+const overEffect = "@model-gateway/core over Effect's client"
+
 /** The clients. The first one is the reference. */
 export const names = {
-  rerank: ["undici.request", "@model-gateway/node", "fetch", "cohere-ai", "@openrouter/sdk"],
-  transcription: ["undici.request", "@model-gateway/node", "fetch", "openai"]
+  rerank: ["undici.request", "@model-gateway/node", overEffect, "fetch", "cohere-ai", "@openrouter/sdk"],
+  transcription: ["undici.request", "@model-gateway/node", overEffect, "fetch", "openai"]
 } as const
 
 /** One complete call of a client. */
@@ -35,10 +40,19 @@ const authorization = `Bearer ${apiKey}`
 /** `origin` is the server's origin, without a path. */
 export const make = async (origin: string): Promise<Clients> => {
   const pool = new Undici.Agent({ connections: 64 })
-  const runtime = ManagedRuntime.make(
-    NodeGateway.layer({ baseUrl: `${origin}/api/v1`, credential: Redacted.make(apiKey) })
-  )
+  const options = { baseUrl: `${origin}/api/v1`, credential: Redacted.make(apiKey) }
+  const runtime = ManagedRuntime.make(NodeGateway.layer(options))
   const gateway = await runtime.runPromise(Gateway.Gateway)
+  const effectRuntime = ManagedRuntime.make(
+    Gateway.layer.pipe(
+      Layer.provide([
+        GatewayConfig.layer(options),
+        NodeHttpClient.layerUndici,
+        Layer.succeed(SchemaCompiler.SchemaCompiler, ({ ast }) => SchemaJITCompiler.enable(ast))
+      ])
+    )
+  )
+  const overEffectsClient = await effectRuntime.runPromise(Gateway.Gateway)
   const openai = new OpenAI({ apiKey, baseURL: `${origin}/api/v1` })
   const cohere = new CohereClientV2({ token: apiKey, environment: origin })
   const openrouter = new OpenRouter({ apiKey, serverURL: `${origin}/api/v1` })
@@ -70,6 +84,7 @@ export const make = async (origin: string): Promise<Clients> => {
         name: "@model-gateway/node",
         call: () => Effect.runPromise(gateway.rerank(rerankRequest))
       },
+      { name: overEffect, call: () => Effect.runPromise(overEffectsClient.rerank(rerankRequest)) },
       {
         name: "fetch",
         call: async () => {
@@ -108,6 +123,13 @@ export const make = async (origin: string): Promise<Clients> => {
           )
       },
       {
+        name: overEffect,
+        call: () =>
+          effectRuntime.runPromise(
+            overEffectsClient.transcribe({ model: "sandbox/tones", file: new Blob([audio]), filename: "audio.wav" })
+          )
+      },
+      {
         name: "fetch",
         call: async () => {
           const response = await fetch(`${origin}/api/v1/audio/transcriptions`, {
@@ -126,6 +148,7 @@ export const make = async (origin: string): Promise<Clients> => {
     ],
     close: async () => {
       await runtime.dispose()
+      await effectRuntime.dispose()
       await pool.close()
     }
   }
