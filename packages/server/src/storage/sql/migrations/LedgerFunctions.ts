@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as ledgerFunctions from "../../postgres/ledgerFunctions.ts"
 
 /** Creates the functions. */
-export const migration = Effect.gen(function* () {
+export const create = Effect.gen(function* () {
   const sql = yield* SqlClient
   const statements = sql.onDialectOrElse({ pg: () => ledgerFunctions.create, orElse: () => [] })
   for (const statement of statements) yield* sql.unsafe(statement)
