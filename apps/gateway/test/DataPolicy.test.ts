@@ -52,7 +52,7 @@ describe("the data policy of an upstream", () => {
       'no provider of the model "acme/rerank" declares zero data retention, as provider.zdr requires'
     )
     expect([first.state.requests.length, second.state.requests.length]).toEqual([1, 1])
-    const listed = await client.run(Providers.list())
+    const listed = await client.run(Providers.listProviders())
     expect(listed.map(({ data_policy, slug }) => [slug, data_policy])).toEqual([
       ["cohere", undefined],
       ["sandbox", { training: false, retains_prompts: false, prompt_retention_days: null }],

@@ -143,14 +143,14 @@ it("does so for each operation, at a model of each provider [spec L19 L20 M21 N4
       expect((await client.awaitVideo(job.id)).status).toBe("completed")
     })
   )
-  const { data } = await management.run(Generations.list({ user, limit: 100 }))
+  const { data } = await management.run(Generations.listGenerations({ user, limit: 100 }))
   expect(data.map(({ operation }) => operation).toSorted()).toEqual([
     ...Array.from({ length: 4 }, () => "rerank"),
     ...Array.from({ length: 6 }, () => "transcription"),
     ...Array.from({ length: 4 }, () => "video")
   ])
-  for (const { id } of data) expect((await client.run(Generations.get(id))).external_user).toBe(user)
-  expect((await management.run(Generations.list({ user: "nobody" }))).data).toEqual([])
+  for (const { id } of data) expect((await client.run(Generations.getGeneration(id))).external_user).toBe(user)
+  expect((await management.run(Generations.listGenerations({ user: "nobody" }))).data).toEqual([])
   for (const { state } of doubles) {
     expect(state.requests.length).toBeGreaterThan(0)
     for (const { headers, text, url } of state.requests)

@@ -155,7 +155,7 @@ describe("provider.options", { timeout: 120_000 }, () => {
 
   it("are listed with the names that the provider documents", async () => {
     const { client } = await start()
-    const models = await client.run(VideoModels.list())
+    const models = await client.run(VideoModels.listVideoModels())
     const passed = Object.fromEntries(
       models.map(({ allowed_passthrough_parameters, id }) => [id, allowed_passthrough_parameters])
     )

@@ -1,6 +1,6 @@
 /**
  * The `GatewayClient` for browsers: over `fetch`, with short-lived tokens from the application's
- * own server. The functions of the modules, such as `Rerank.rank`, need nothing else, so that a
+ * own server. The functions of the modules, such as `Rerank.rerank`, need nothing else, so that a
  * page bundles only the operations that it calls. `BrowserGateway` provides all operations as
  * methods.
  *
@@ -91,7 +91,7 @@ const withTokenEndpoint = Effect.fnUntraced(function* (
  * import { Rerank } from "@model-gateway/core"
  * import { Effect } from "effect"
  *
- * const ranking = Rerank.rank({
+ * const ranking = Rerank.rerank({
  *   model: "sandbox/bm25",
  *   query: "pears",
  *   documents: ["apples", "pears"]

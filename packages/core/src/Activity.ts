@@ -92,7 +92,7 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
  *
  * @since 0.1.0
  */
-export const listActivity = Operation.make("listActivity", "GET", "/activity", {
+export const listActivityOperation = Operation.make("listActivity", "GET", "/activity", {
   access: "management key",
   success: Response,
   error: managementErrors
@@ -105,11 +105,11 @@ const isDay = (date: string): boolean => {
 }
 
 /**
- * The request of {@link listActivity}.
+ * The request of {@link listActivityOperation}.
  *
  * @since 0.1.0
  */
-export const listActivityEndpoint = Operation.endpoint(listActivity, () => ({
+export const listActivityEndpoint = Operation.endpoint(listActivityOperation, () => ({
   query: {
     /** Only this UTC day, as `YYYY-MM-DD`. Default: the current day and the 30 before it. */
     date: Schema.optionalKey(
@@ -137,7 +137,7 @@ export const listActivityEndpoint = Operation.endpoint(listActivity, () => ({
   },
   reference: {
     summary: "Get activity by day",
-    client: "Activity.list",
+    client: "Activity.listAllActivity",
     example: {
       query: { date: "2026-11-21" },
       response: {
@@ -165,11 +165,11 @@ export const listActivityEndpoint = Operation.endpoint(listActivity, () => ({
 }))
 
 /**
- * The errors of {@link list}.
+ * The errors of {@link listAllActivity}.
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof listActivity> | ClientError
+export type Failure = Operation.ErrorOf<typeof listActivityOperation> | ClientError
 
 /**
  * Selects and groups the activity.
@@ -203,12 +203,12 @@ export interface PageOptions extends ListOptions {
 }
 
 /**
- * Returns a page of {@link list}.
+ * Returns a page of {@link listAllActivity}.
  *
  * @since 0.1.0
  */
-export const page = (options?: PageOptions): Effect.Effect<Response, Failure, GatewayClient> =>
-  call(listActivity, { query: { ...options } })
+export const listActivity = (options?: PageOptions): Effect.Effect<Response, Failure, GatewayClient> =>
+  call(listActivityOperation, { query: { ...options } })
 
 /**
  * Returns spend and number of requests by UTC day, model and provider. It reads all pages.
@@ -218,20 +218,20 @@ export const page = (options?: PageOptions): Effect.Effect<Response, Failure, Ga
  * import { Activity } from "@model-gateway/core"
  * import { Effect } from "effect"
  *
- * const spent = Activity.list().pipe(
+ * const spent = Activity.listAllActivity().pipe(
  *   Effect.map((items) => items.reduce((sum, { usage }) => sum + usage, 0))
  * )
  * ```
  *
  * @since 0.1.0
  */
-export const list = Effect.fnUntraced(function* (
+export const listAllActivity = Effect.fnUntraced(function* (
   options?: ListOptions
 ): Effect.fn.Return<ReadonlyArray<Item>, Failure, GatewayClient> {
-  const { data, next } = yield* page(options)
+  const { data, next } = yield* listActivity(options)
   let items = data
   for (let after = next; after !== null;) {
-    const further: Response = yield* page({ ...options, after })
+    const further: Response = yield* listActivity({ ...options, after })
     items = [...items, ...further.data]
     after = further.next
   }

@@ -215,22 +215,22 @@ const exampleKey = () => ({
  *
  * @since 0.1.0
  */
-export const createByokKey = Operation.make("createByokKey", "POST", "/byok", {
+export const createByokKeyOperation = Operation.make("createByokKey", "POST", "/byok", {
   access: "management key",
   success: Response.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
 /**
- * The request of {@link createByokKey}.
+ * The request of {@link createByokKeyOperation}.
  *
  * @since 0.1.0
  */
-export const createByokKeyEndpoint = Operation.endpoint(createByokKey, () => ({
+export const createByokKeyEndpoint = Operation.endpoint(createByokKeyOperation, () => ({
   payload: CreateRequest,
   reference: {
     summary: "Store a provider key",
-    client: "Byok.create",
+    client: "Byok.createByokKey",
     example: {
       request: {
         provider: "cohere",
@@ -248,18 +248,18 @@ export const createByokKeyEndpoint = Operation.endpoint(createByokKey, () => ({
  *
  * @since 0.1.0
  */
-export const listByokKeys = Operation.make("listByokKeys", "GET", "/byok", {
+export const listByokKeysOperation = Operation.make("listByokKeys", "GET", "/byok", {
   access: "management key",
   success: ListResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link listByokKeys}.
+ * The request of {@link listByokKeysOperation}.
  *
  * @since 0.1.0
  */
-export const listByokKeysEndpoint = Operation.endpoint(listByokKeys, () => ({
+export const listByokKeysEndpoint = Operation.endpoint(listByokKeysOperation, () => ({
   query: {
     ...WorkspaceScope,
     /** Only the keys for this provider. */
@@ -268,7 +268,7 @@ export const listByokKeysEndpoint = Operation.endpoint(listByokKeys, () => ({
   },
   reference: {
     summary: "List provider keys",
-    client: "Byok.list",
+    client: "Byok.listByokKeys",
     example: { query: { provider: "cohere" }, response: { data: [exampleKey()], total_count: 1 } }
   }
 }))
@@ -278,22 +278,22 @@ export const listByokKeysEndpoint = Operation.endpoint(listByokKeys, () => ({
  *
  * @since 0.1.0
  */
-export const getByokKey = Operation.make("getByokKey", "GET", "/byok/:id", {
+export const getByokKeyOperation = Operation.make("getByokKey", "GET", "/byok/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
 /**
- * The request of {@link getByokKey}.
+ * The request of {@link getByokKeyOperation}.
  *
  * @since 0.1.0
  */
-export const getByokKeyEndpoint = Operation.endpoint(getByokKey, () => ({
+export const getByokKeyEndpoint = Operation.endpoint(getByokKeyOperation, () => ({
   params,
   reference: {
     summary: "Get a provider key",
-    client: "Byok.get",
+    client: "Byok.getByokKey",
     example: { params: { id: exampleId }, response: { data: exampleKey() } }
   }
 }))
@@ -304,23 +304,23 @@ export const getByokKeyEndpoint = Operation.endpoint(getByokKey, () => ({
  *
  * @since 0.1.0
  */
-export const updateByokKey = Operation.make("updateByokKey", "PATCH", "/byok/:id", {
+export const updateByokKeyOperation = Operation.make("updateByokKey", "PATCH", "/byok/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
 /**
- * The request of {@link updateByokKey}.
+ * The request of {@link updateByokKeyOperation}.
  *
  * @since 0.1.0
  */
-export const updateByokKeyEndpoint = Operation.endpoint(updateByokKey, () => ({
+export const updateByokKeyEndpoint = Operation.endpoint(updateByokKeyOperation, () => ({
   params,
   payload: UpdateRequest,
   reference: {
     summary: "Change a provider key",
-    client: "Byok.update",
+    client: "Byok.updateByokKey",
     example: {
       params: { id: exampleId },
       request: { disabled: true },
@@ -335,22 +335,22 @@ export const updateByokKeyEndpoint = Operation.endpoint(updateByokKey, () => ({
  *
  * @since 0.1.0
  */
-export const deleteByokKey = Operation.make("deleteByokKey", "DELETE", "/byok/:id", {
+export const deleteByokKeyOperation = Operation.make("deleteByokKey", "DELETE", "/byok/:id", {
   access: "management key",
   success: DeleteResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link deleteByokKey}.
+ * The request of {@link deleteByokKeyOperation}.
  *
  * @since 0.1.0
  */
-export const deleteByokKeyEndpoint = Operation.endpoint(deleteByokKey, () => ({
+export const deleteByokKeyEndpoint = Operation.endpoint(deleteByokKeyOperation, () => ({
   params,
   reference: {
     summary: "Delete a provider key",
-    client: "Byok.remove",
+    client: "Byok.deleteByokKey",
     example: { params: { id: exampleId }, response: { deleted: true } }
   }
 }))
@@ -360,7 +360,7 @@ export const deleteByokKeyEndpoint = Operation.endpoint(deleteByokKey, () => ({
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof getByokKey> | ClientError
+export type Failure = Operation.ErrorOf<typeof getByokKeyOperation> | ClientError
 
 /**
  * Selects the keys to list.
@@ -381,30 +381,30 @@ export interface ListOptions extends OffsetPageOptions {
  *
  * declare const key: string
  *
- * const stored = Byok.create({ provider: "cohere", key, name: "Search team" })
+ * const stored = Byok.createByokKey({ provider: "cohere", key, name: "Search team" })
  * ```
  *
  * @since 0.1.0
  */
-export const create = (request: CreateRequest): Effect.Effect<ByokKey, Failure, GatewayClient> =>
-  dataOf(call(createByokKey, { json: request }))
+export const createByokKey = (request: CreateRequest): Effect.Effect<ByokKey, Failure, GatewayClient> =>
+  dataOf(call(createByokKeyOperation, { json: request }))
 
 /**
  * Lists the stored provider keys of a workspace.
  *
  * @since 0.1.0
  */
-export const list = (options: ListOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
-  call(listByokKeys, { query: { ...options } })
+export const listByokKeys = (options: ListOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+  call(listByokKeysOperation, { query: { ...options } })
 
 /** @since 0.1.0 */
-export const get = (id: string): Effect.Effect<ByokKey, Failure, GatewayClient> =>
-  dataOf(call(getByokKey, { params: { id } }))
+export const getByokKey = (id: string): Effect.Effect<ByokKey, Failure, GatewayClient> =>
+  dataOf(call(getByokKeyOperation, { params: { id } }))
 
 /** @since 0.1.0 */
-export const update = (id: string, request: UpdateRequest): Effect.Effect<ByokKey, Failure, GatewayClient> =>
-  dataOf(call(updateByokKey, { params: { id }, json: request }))
+export const updateByokKey = (id: string, request: UpdateRequest): Effect.Effect<ByokKey, Failure, GatewayClient> =>
+  dataOf(call(updateByokKeyOperation, { params: { id }, json: request }))
 
 /** @since 0.1.0 */
-export const remove = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
-  Effect.asVoid(call(deleteByokKey, { params: { id } }))
+export const deleteByokKey = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
+  Effect.asVoid(call(deleteByokKeyOperation, { params: { id } }))

@@ -18,7 +18,7 @@ import { call } from "./internal/call.ts"
 import { Count, documentsOf, Query, Text } from "./internal/rerankFields.ts"
 import type { Written } from "./internal/written.ts"
 import * as Operation from "./Operation.ts"
-import { rerank } from "./Rerank.ts"
+import { rerankOperation } from "./Rerank.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -209,26 +209,26 @@ export type ResponseV1 = { [Field in keyof typeof ResponseV1.Type]: (typeof Resp
  *
  * @since 0.1.0
  */
-export const cohereRerank = Operation.make("cohereRerank", "POST", "/v2/rerank", {
+export const cohereRerankOperation = Operation.make("cohereRerank", "POST", "/v2/rerank", {
   access: "ordinary key",
   idempotency: "by key",
   bodyLimit: { json: "rerank" },
   topLevelMessage: true,
   success: Response,
-  error: rerank.error
+  error: rerankOperation.error
 })
 
 /**
- * The request of {@link cohereRerank}.
+ * The request of {@link cohereRerankOperation}.
  *
  * @since 0.1.0
  */
-export const cohereRerankEndpoint = Operation.endpoint(cohereRerank, () => ({
+export const cohereRerankEndpoint = Operation.endpoint(cohereRerankOperation, () => ({
   headers: idempotencyHeaders,
   payload: Request,
   reference: {
     summary: "Rank documents (Cohere, version 2)",
-    client: "CohereRerank.rank",
+    client: "CohereRerank.cohereRerank",
     example: {
       request: {
         model: "rerank-v3.5",
@@ -252,26 +252,26 @@ export const cohereRerankEndpoint = Operation.endpoint(cohereRerank, () => ({
  *
  * @since 0.1.0
  */
-export const cohereRerankV1 = Operation.make("cohereRerankV1", "POST", "/v1/rerank", {
+export const cohereRerankV1Operation = Operation.make("cohereRerankV1", "POST", "/v1/rerank", {
   access: "ordinary key",
   idempotency: "by key",
   bodyLimit: { json: "rerank" },
   topLevelMessage: true,
   success: ResponseV1,
-  error: rerank.error
+  error: rerankOperation.error
 })
 
 /**
- * The request of {@link cohereRerankV1}.
+ * The request of {@link cohereRerankV1Operation}.
  *
  * @since 0.1.0
  */
-export const cohereRerankV1Endpoint = Operation.endpoint(cohereRerankV1, () => ({
+export const cohereRerankV1Endpoint = Operation.endpoint(cohereRerankV1Operation, () => ({
   headers: idempotencyHeaders,
   payload: RequestV1,
   reference: {
     summary: "Rank documents (Cohere, version 1)",
-    client: "CohereRerank.rankV1",
+    client: "CohereRerank.cohereRerankV1",
     example: {
       request: {
         model: "rerank-v3.5",
@@ -300,14 +300,14 @@ export const cohereRerankV1Endpoint = Operation.endpoint(cohereRerankV1, () => (
 }))
 
 /**
- * The errors of {@link rank} and {@link rankV1}.
+ * The errors of {@link cohereRerank} and {@link cohereRerankV1}.
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof cohereRerank> | ClientError
+export type Failure = Operation.ErrorOf<typeof cohereRerankOperation> | ClientError
 
 /**
- * Ranks documents in the shape of version 2 of Cohere's API. New programs use `Rerank.rank`, which
+ * Ranks documents in the shape of version 2 of Cohere's API. New programs use `Rerank.rerank`, which
  * also ranks images and returns what it cost.
  *
  * @example
@@ -315,7 +315,7 @@ export type Failure = Operation.ErrorOf<typeof cohereRerank> | ClientError
  * import { CohereRerank } from "@model-gateway/core"
  * import { Effect } from "effect"
  *
- * const best = CohereRerank.rank({
+ * const best = CohereRerank.cohereRerank({
  *   model: "rerank-v3.5",
  *   query: "pears",
  *   documents: ["apples", "pears"]
@@ -326,13 +326,17 @@ export type Failure = Operation.ErrorOf<typeof cohereRerank> | ClientError
  *
  * @since 0.1.0
  */
-export const rank = (request: Request, options?: CallOptions): Effect.Effect<Response, Failure, GatewayClient> =>
-  call(cohereRerank, { ...options, json: request })
+export const cohereRerank = (
+  request: Request,
+  options?: CallOptions
+): Effect.Effect<Response, Failure, GatewayClient> => call(cohereRerankOperation, { ...options, json: request })
 
 /**
  * Ranks documents in the shape of version 1 of Cohere's API.
  *
  * @since 0.1.0
  */
-export const rankV1 = (request: RequestV1, options?: CallOptions): Effect.Effect<ResponseV1, Failure, GatewayClient> =>
-  call(cohereRerankV1, { ...options, json: request })
+export const cohereRerankV1 = (
+  request: RequestV1,
+  options?: CallOptions
+): Effect.Effect<ResponseV1, Failure, GatewayClient> => call(cohereRerankV1Operation, { ...options, json: request })

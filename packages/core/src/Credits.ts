@@ -1,5 +1,5 @@
 /**
- * The credits that were added and used: GET `/credits`, for management keys. `Workspaces.topUp`
+ * The credits that were added and used: GET `/credits`, for management keys. `Workspaces.addCredits`
  * adds credits.
  *
  * An addition to the specification. The shape is the one that the public gateway of this API family
@@ -52,35 +52,35 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
  *
  * @since 0.1.0
  */
-export const getCredits = Operation.make("getCredits", "GET", "/credits", {
+export const getCreditsOperation = Operation.make("getCredits", "GET", "/credits", {
   access: "management key",
   success: Response,
   error: [BadRequest, Unauthorized, Forbidden, InternalServerError]
 })
 
 /**
- * The request of {@link getCredits}.
+ * The request of {@link getCreditsOperation}.
  *
  * @since 0.1.0
  */
-export const getCreditsEndpoint = Operation.endpoint(getCredits, () => ({
+export const getCreditsEndpoint = Operation.endpoint(getCreditsOperation, () => ({
   query: {
     /** Count only this workspace: a UUID. Default: all workspaces of the organization. */
     workspace_id: Schema.optionalKey(WorkspaceId)
   },
   reference: {
     summary: "Get credits",
-    client: "Credits.get",
+    client: "Credits.getCredits",
     example: { response: { data: { total_credits: 110, total_usage: 42.5 } } }
   }
 }))
 
 /**
- * The errors of {@link get}.
+ * The errors of {@link getCredits}.
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof getCredits> | ClientError
+export type Failure = Operation.ErrorOf<typeof getCreditsOperation> | ClientError
 
 /**
  * Returns the credits that were added and used: those of the workspace, or else of the
@@ -88,9 +88,9 @@ export type Failure = Operation.ErrorOf<typeof getCredits> | ClientError
  *
  * @since 0.1.0
  */
-export const get = (options?: {
+export const getCredits = (options?: {
   readonly workspace_id?: string | undefined
 }): Effect.Effect<Credits, Failure, GatewayClient> =>
   Effect.flatMap(GatewayClient, ({ workspaceId }) =>
-    dataOf(call(getCredits, { query: { workspace_id: options?.workspace_id ?? workspaceId } }))
+    dataOf(call(getCreditsOperation, { query: { workspace_id: options?.workspace_id ?? workspaceId } }))
   )

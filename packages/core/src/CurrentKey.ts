@@ -173,22 +173,22 @@ const Decoded = Schema.Struct({ data: DecodedRecord })
  *
  * @since 0.1.0
  */
-export const currentKey = Operation.make("currentKey", "GET", "/key", {
+export const currentKeyOperation = Operation.make("currentKey", "GET", "/key", {
   access: "any key",
   success: Decoded,
   error: [Unauthorized, InternalServerError]
 })
 
 /**
- * The request of {@link currentKey}.
+ * The request of {@link currentKeyOperation}.
  *
  * @since 0.1.0
  */
-export const currentKeyEndpoint = Operation.endpoint(currentKey, () => ({
+export const currentKeyEndpoint = Operation.endpoint(currentKeyOperation, () => ({
   success: Response,
   reference: {
     summary: "Get the calling key",
-    client: "CurrentKey.get",
+    client: "CurrentKey.currentKey",
     example: {
       response: {
         data: {
@@ -222,15 +222,17 @@ export const currentKeyEndpoint = Operation.endpoint(currentKey, () => ({
 }))
 
 /**
- * The errors of {@link get}.
+ * The errors of {@link currentKey}.
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof currentKey> | ClientError
+export type Failure = Operation.ErrorOf<typeof currentKeyOperation> | ClientError
 
 /**
  * Returns the calling key's limits, usage and free requests.
  *
  * @since 0.1.0
  */
-export const get: Effect.Effect<KeyRecord, Failure, GatewayClient> = Effect.suspend(() => dataOf(call(currentKey, {})))
+export const currentKey: Effect.Effect<KeyRecord, Failure, GatewayClient> = Effect.suspend(() =>
+  dataOf(call(currentKeyOperation, {}))
+)

@@ -332,22 +332,22 @@ const exampleDestination = () => ({
  *
  * @since 0.1.0
  */
-export const createDestination = Operation.make("createDestination", "POST", "/observability/destinations", {
+export const createDestinationOperation = Operation.make("createDestination", "POST", "/observability/destinations", {
   access: "management key",
   success: CreateResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
 /**
- * The request of {@link createDestination}.
+ * The request of {@link createDestinationOperation}.
  *
  * @since 0.1.0
  */
-export const createDestinationEndpoint = Operation.endpoint(createDestination, () => ({
+export const createDestinationEndpoint = Operation.endpoint(createDestinationOperation, () => ({
   payload: CreateRequest,
   reference: {
     summary: "Create a destination",
-    client: "Destinations.create",
+    client: "Destinations.createDestination",
     example: {
       request: {
         name: "Traces",
@@ -368,25 +368,25 @@ export const createDestinationEndpoint = Operation.endpoint(createDestination, (
  *
  * @since 0.1.0
  */
-export const listDestinations = Operation.make("listDestinations", "GET", "/observability/destinations", {
+export const listDestinationsOperation = Operation.make("listDestinations", "GET", "/observability/destinations", {
   access: "management key",
   success: ListResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link listDestinations}.
+ * The request of {@link listDestinationsOperation}.
  *
  * @since 0.1.0
  */
-export const listDestinationsEndpoint = Operation.endpoint(listDestinations, () => ({
+export const listDestinationsEndpoint = Operation.endpoint(listDestinationsOperation, () => ({
   query: {
     ...WorkspaceScope,
     ...OffsetPage
   },
   reference: {
     summary: "List destinations",
-    client: "Destinations.list",
+    client: "Destinations.listDestinations",
     example: { response: { data: [exampleDestination()], total_count: 1 } }
   }
 }))
@@ -397,22 +397,22 @@ export const listDestinationsEndpoint = Operation.endpoint(listDestinations, () 
  *
  * @since 0.1.0
  */
-export const getDestination = Operation.make("getDestination", "GET", "/observability/destinations/:id", {
+export const getDestinationOperation = Operation.make("getDestination", "GET", "/observability/destinations/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
 /**
- * The request of {@link getDestination}.
+ * The request of {@link getDestinationOperation}.
  *
  * @since 0.1.0
  */
-export const getDestinationEndpoint = Operation.endpoint(getDestination, () => ({
+export const getDestinationEndpoint = Operation.endpoint(getDestinationOperation, () => ({
   params: destination,
   reference: {
     summary: "Get a destination",
-    client: "Destinations.get",
+    client: "Destinations.getDestination",
     example: { params: { id: exampleId }, response: { data: exampleDestination() } }
   }
 }))
@@ -423,23 +423,28 @@ export const getDestinationEndpoint = Operation.endpoint(getDestination, () => (
  *
  * @since 0.1.0
  */
-export const updateDestination = Operation.make("updateDestination", "PATCH", "/observability/destinations/:id", {
-  access: "management key",
-  success: Response,
-  error: managementErrors
-})
+export const updateDestinationOperation = Operation.make(
+  "updateDestination",
+  "PATCH",
+  "/observability/destinations/:id",
+  {
+    access: "management key",
+    success: Response,
+    error: managementErrors
+  }
+)
 
 /**
- * The request of {@link updateDestination}.
+ * The request of {@link updateDestinationOperation}.
  *
  * @since 0.1.0
  */
-export const updateDestinationEndpoint = Operation.endpoint(updateDestination, () => ({
+export const updateDestinationEndpoint = Operation.endpoint(updateDestinationOperation, () => ({
   params: destination,
   payload: UpdateRequest,
   reference: {
     summary: "Change a destination",
-    client: "Destinations.update",
+    client: "Destinations.updateDestination",
     example: {
       params: { id: exampleId },
       request: { sampling_rate: 0.1 },
@@ -454,22 +459,27 @@ export const updateDestinationEndpoint = Operation.endpoint(updateDestination, (
  *
  * @since 0.1.0
  */
-export const deleteDestination = Operation.make("deleteDestination", "DELETE", "/observability/destinations/:id", {
-  access: "management key",
-  success: DeleteResponse,
-  error: managementErrors
-})
+export const deleteDestinationOperation = Operation.make(
+  "deleteDestination",
+  "DELETE",
+  "/observability/destinations/:id",
+  {
+    access: "management key",
+    success: DeleteResponse,
+    error: managementErrors
+  }
+)
 
 /**
- * The request of {@link deleteDestination}.
+ * The request of {@link deleteDestinationOperation}.
  *
  * @since 0.1.0
  */
-export const deleteDestinationEndpoint = Operation.endpoint(deleteDestination, () => ({
+export const deleteDestinationEndpoint = Operation.endpoint(deleteDestinationOperation, () => ({
   params: destination,
   reference: {
     summary: "Delete a destination",
-    client: "Destinations.remove",
+    client: "Destinations.deleteDestination",
     example: { params: { id: exampleId }, response: { deleted: true } }
   }
 }))
@@ -479,7 +489,7 @@ export const deleteDestinationEndpoint = Operation.endpoint(deleteDestination, (
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof getDestination> | ClientError
+export type Failure = Operation.ErrorOf<typeof getDestinationOperation> | ClientError
 
 /**
  * Selects the destinations to list.
@@ -497,7 +507,7 @@ export interface ListOptions extends OffsetPageOptions {
  * ```ts
  * import { Destinations } from "@model-gateway/core"
  *
- * const created = Destinations.create({
+ * const created = Destinations.createDestination({
  *   name: "Traces",
  *   type: "otel-collector",
  *   config: { endpoint: "https://collector.example/v1/traces" }
@@ -506,25 +516,28 @@ export interface ListOptions extends OffsetPageOptions {
  *
  * @since 0.1.0
  */
-export const create = (request: CreateRequest): Effect.Effect<CreateResponse, Failure, GatewayClient> =>
-  call(createDestination, { json: request })
+export const createDestination = (request: CreateRequest): Effect.Effect<CreateResponse, Failure, GatewayClient> =>
+  call(createDestinationOperation, { json: request })
 
 /**
  * Lists the destinations of a workspace, newest first.
  *
  * @since 0.1.0
  */
-export const list = (options: ListOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
-  call(listDestinations, { query: { ...options } })
+export const listDestinations = (options: ListOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+  call(listDestinationsOperation, { query: { ...options } })
 
 /** @since 0.1.0 */
-export const get = (id: string): Effect.Effect<Destination, Failure, GatewayClient> =>
-  dataOf(call(getDestination, { params: { id } }))
+export const getDestination = (id: string): Effect.Effect<Destination, Failure, GatewayClient> =>
+  dataOf(call(getDestinationOperation, { params: { id } }))
 
 /** @since 0.1.0 */
-export const update = (id: string, request: UpdateRequest): Effect.Effect<Destination, Failure, GatewayClient> =>
-  dataOf(call(updateDestination, { params: { id }, json: request }))
+export const updateDestination = (
+  id: string,
+  request: UpdateRequest
+): Effect.Effect<Destination, Failure, GatewayClient> =>
+  dataOf(call(updateDestinationOperation, { params: { id }, json: request }))
 
 /** @since 0.1.0 */
-export const remove = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
-  Effect.asVoid(call(deleteDestination, { params: { id } }))
+export const deleteDestination = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
+  Effect.asVoid(call(deleteDestinationOperation, { params: { id } }))

@@ -177,7 +177,7 @@ export interface Upload extends Scope {
 }
 
 /**
- * Options of {@link list}.
+ * Options of {@link listFiles}.
  *
  * @since 0.1.0
  */
@@ -291,23 +291,23 @@ const exampleDeletion = (): typeof Deletion.Encoded => ({
  *
  * @since 0.1.0
  */
-export const deleteFile = Operation.make("deleteFile", "DELETE", "/files/:file_id", {
+export const deleteFileOperation = Operation.make("deleteFile", "DELETE", "/files/:file_id", {
   access: "any key",
   success: Deletion,
   error: [Unauthorized, Forbidden, NotFound, TooManyRequests, InternalServerError, BadGateway, ServiceUnavailable]
 })
 
 /**
- * The request of {@link deleteFile}.
+ * The request of {@link deleteFileOperation}.
  *
  * @since 0.1.0
  */
-export const deleteFileEndpoint = Operation.endpoint(deleteFile, () => ({
+export const deleteFileEndpoint = Operation.endpoint(deleteFileOperation, () => ({
   params: FilePath,
   query: FileScope,
   reference: {
     summary: "Delete a file",
-    client: "Files.remove",
+    client: "Files.deleteFile",
     example: { params: { file_id: exampleFile().id }, response: exampleDeletion() }
   }
 }))
@@ -319,7 +319,7 @@ export const deleteFileEndpoint = Operation.endpoint(deleteFile, () => ({
  *
  * @since 0.1.0
  */
-export const uploadFile = Operation.make("uploadFile", "POST", "/files", {
+export const uploadFileOperation = Operation.make("uploadFile", "POST", "/files", {
   access: "any key",
   idempotency: "by key",
   bodyLimit: { form: "files" },
@@ -328,18 +328,18 @@ export const uploadFile = Operation.make("uploadFile", "POST", "/files", {
 })
 
 /**
- * The request of {@link uploadFile}.
+ * The request of {@link uploadFileOperation}.
  *
  * @since 0.1.0
  */
-export const uploadFileEndpoint = Operation.endpoint(uploadFile, () => ({
+export const uploadFileEndpoint = Operation.endpoint(uploadFileOperation, () => ({
   success: AnyFile,
   headers: idempotencyHeaders,
   query: FileScope,
   payload: Form.pipe(HttpApiSchema.asMultipart()),
   reference: {
     summary: "Upload a file",
-    client: "Files.upload",
+    client: "Files.uploadFile",
     example: { form: { purpose: "transcription", file: "interview.wav" }, response: exampleFile() }
   }
 }))
@@ -350,7 +350,7 @@ export const uploadFileEndpoint = Operation.endpoint(uploadFile, () => ({
  *
  * @since 0.1.0
  */
-export const listFiles = Operation.make("listFiles", "GET", "/files", {
+export const listFilesOperation = Operation.make("listFiles", "GET", "/files", {
   access: "any key",
   unknownFields: "refused",
   success: FileList,
@@ -358,16 +358,16 @@ export const listFiles = Operation.make("listFiles", "GET", "/files", {
 })
 
 /**
- * The request of {@link listFiles}.
+ * The request of {@link listFilesOperation}.
  *
  * @since 0.1.0
  */
-export const listFilesEndpoint = Operation.endpoint(listFiles, () => ({
+export const listFilesEndpoint = Operation.endpoint(listFilesOperation, () => ({
   success: AnyFileList,
   query: FileListQuery,
   reference: {
     summary: "List files",
-    client: "Files.list",
+    client: "Files.listFiles",
     example: {
       query: { limit: "1" },
       response: {
@@ -388,24 +388,24 @@ export const listFilesEndpoint = Operation.endpoint(listFiles, () => ({
  *
  * @since 0.1.0
  */
-export const getFile = Operation.make("getFile", "GET", "/files/:file_id", {
+export const getFileOperation = Operation.make("getFile", "GET", "/files/:file_id", {
   access: "any key",
   success: File,
   error: errors
 })
 
 /**
- * The request of {@link getFile}.
+ * The request of {@link getFileOperation}.
  *
  * @since 0.1.0
  */
-export const getFileEndpoint = Operation.endpoint(getFile, () => ({
+export const getFileEndpoint = Operation.endpoint(getFileOperation, () => ({
   success: AnyFile,
   params: FilePath,
   query: FileScope,
   reference: {
     summary: "Get a file's metadata",
-    client: "Files.get",
+    client: "Files.getFile",
     example: { params: { file_id: exampleFile().id }, response: exampleFile() }
   }
 }))
@@ -420,48 +420,48 @@ export const getFileEndpoint = Operation.endpoint(getFile, () => ({
  *
  * @since 0.1.0
  */
-export const fileContent = Operation.make("fileContent", "GET", "/files/:file_id/content", {
+export const fileContentOperation = Operation.make("fileContent", "GET", "/files/:file_id/content", {
   access: "any key",
   success: Schema.Void,
   error: errors
 })
 
 /**
- * The request of {@link fileContent}.
+ * The request of {@link fileContentOperation}.
  *
  * @since 0.1.0
  */
-export const fileContentEndpoint = Operation.endpoint(fileContent, () => ({
+export const fileContentEndpoint = Operation.endpoint(fileContentOperation, () => ({
   success: HttpApiSchema.StreamUint8Array(),
   params: FilePath,
   query: FileScope,
   reference: {
     summary: "Download a file",
-    client: "Files.content",
+    client: "Files.fileContent",
     example: { params: { file_id: exampleFile().id } }
   }
 }))
 
 /**
- * The errors of {@link remove}.
+ * The errors of {@link deleteFile}.
  *
  * @since 0.1.0
  */
-export type DeleteFailure = Operation.ErrorOf<typeof deleteFile> | ClientError
+export type DeleteFailure = Operation.ErrorOf<typeof deleteFileOperation> | ClientError
 
 /**
- * The errors of {@link upload}.
+ * The errors of {@link uploadFile}.
  *
  * @since 0.1.0
  */
-export type UploadFailure = Operation.ErrorOf<typeof uploadFile> | ClientError
+export type UploadFailure = Operation.ErrorOf<typeof uploadFileOperation> | ClientError
 
 /**
- * The errors of {@link list}, {@link get} and {@link content}.
+ * The errors of {@link listFiles}, {@link getFile} and {@link fileContent}.
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof getFile> | ClientError
+export type Failure = Operation.ErrorOf<typeof getFileOperation> | ClientError
 
 /** Whatever the workspace's `file_shape` is. */
 const headers = { accept: "application/json; shape=native" }
@@ -473,12 +473,12 @@ const headers = { accept: "application/json; shape=native" }
  *
  * @since 0.1.0
  */
-export const remove = (
+export const deleteFile = (
   fileId: string,
   options?: Scope & { readonly provider?: FileProvider | undefined; readonly shape?: DeletionShape | undefined }
 ): Effect.Effect<Deletion, DeleteFailure, GatewayClient> =>
   Effect.flatMap(workspaceOf(options), (workspace_id) =>
-    call(deleteFile, {
+    call(deleteFileOperation, {
       params: { file_id: fileId },
       query: { workspace_id, provider: options?.provider },
       headers: { accept: options?.shape === undefined ? undefined : `application/json; shape=${options.shape}` }
@@ -491,9 +491,9 @@ export const remove = (
  *
  * @since 0.1.0
  */
-export const upload = (request: Upload, options?: CallOptions): Effect.Effect<File, UploadFailure, GatewayClient> =>
+export const uploadFile = (request: Upload, options?: CallOptions): Effect.Effect<File, UploadFailure, GatewayClient> =>
   Effect.flatMap(workspaceOf(request), (workspace_id) =>
-    call(uploadFile, { ...options, query: { workspace_id }, headers, form: fileForm(request) })
+    call(uploadFileOperation, { ...options, query: { workspace_id }, headers, form: fileForm(request) })
   )
 
 /**
@@ -501,9 +501,9 @@ export const upload = (request: Upload, options?: CallOptions): Effect.Effect<Fi
  *
  * @since 0.1.0
  */
-export const list = (options?: ListOptions): Effect.Effect<FileList, Failure, GatewayClient> =>
+export const listFiles = (options?: ListOptions): Effect.Effect<FileList, Failure, GatewayClient> =>
   Effect.flatMap(workspaceOf(options), (workspace_id) =>
-    call(listFiles, { query: { ...options, workspace_id }, headers })
+    call(listFilesOperation, { query: { ...options, workspace_id }, headers })
   )
 
 /**
@@ -511,27 +511,27 @@ export const list = (options?: ListOptions): Effect.Effect<FileList, Failure, Ga
  *
  * @since 0.1.0
  */
-export const get = (fileId: string, options?: Scope): Effect.Effect<File, Failure, GatewayClient> =>
+export const getFile = (fileId: string, options?: Scope): Effect.Effect<File, Failure, GatewayClient> =>
   Effect.flatMap(workspaceOf(options), (workspace_id) =>
-    call(getFile, { params: { file_id: fileId }, query: { workspace_id }, headers })
+    call(getFileOperation, { params: { file_id: fileId }, query: { workspace_id }, headers })
   )
 
 /**
  * Streams a file's bytes. With `provider`, always the whole file.
  *
- * Like `Video.content`, it continues after an interruption. A file of a provider cannot be
+ * Like `Video.videoContent`, it continues after an interruption. A file of a provider cannot be
  * continued: the stream then fails.
  *
  * @since 0.1.0
  */
-export const content = (
+export const fileContent = (
   fileId: string,
   options?: Scope & RangeOptions & { readonly provider?: FileProvider | undefined }
 ): Stream.Stream<Uint8Array, Failure, GatewayClient> =>
   Stream.unwrap(
     Effect.map(workspaceOf(options), (workspace_id) =>
       download(
-        fileContent,
+        fileContentOperation,
         { params: { file_id: fileId }, query: { workspace_id, provider: options?.provider } },
         options?.range
       )

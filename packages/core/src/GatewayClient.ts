@@ -1,5 +1,5 @@
 /**
- * Calls any operation of the contract. The functions of the modules, such as `Rerank.rank`, need
+ * Calls any operation of the contract. The functions of the modules, such as `Rerank.rerank`, need
  * only this service, so that a page bundles only the operations that it calls. `Gateway` has all
  * operations as methods.
  *

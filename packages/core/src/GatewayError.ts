@@ -425,7 +425,7 @@ export type ErrorClass<E extends GatewayError> = Schema.Top &
  * import { GatewayError, Rerank } from "@model-gateway/core"
  *
  * const make = (status: number) =>
- *   GatewayError.ofStatus<GatewayError.GatewayError>(Rerank.rerank.error, status, { message: "no" })
+ *   GatewayError.ofStatus<GatewayError.GatewayError>(Rerank.rerankOperation.error, status, { message: "no" })
  *
  * make(404) // NotFound
  * make(504) // undefined: a rerank has no 504

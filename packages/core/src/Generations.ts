@@ -13,13 +13,13 @@ import { Decimal, KeyHash, Page, Timestamp, WorkspaceId } from "./Identifiers.ts
 import { call } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
-import { Attempt, type Generation, getGeneration, neutral, orNull, Status } from "./internal/generation.ts"
+import { Attempt, type Generation, getGenerationOperation, neutral, orNull, Status } from "./internal/generation.ts"
 import * as Operation from "./Operation.ts"
 
 export {
   Attempt,
   Generation,
-  getGeneration,
+  getGenerationOperation,
   neutral,
   ProviderResponse,
   Response,
@@ -131,18 +131,18 @@ const exampleGeneration = (): typeof Generation.Encoded => ({
 })
 
 /**
- * The request of {@link getGeneration}.
+ * The request of {@link getGenerationOperation}.
  *
  * @since 0.1.0
  */
-export const getGenerationEndpoint = Operation.endpoint(getGeneration, () => ({
+export const getGenerationEndpoint = Operation.endpoint(getGenerationOperation, () => ({
   query: {
     /** The generation id: the `id` of a rerank response, the `generation_id` of a video job. */
     id: Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
   },
   reference: {
     summary: "Get a request",
-    client: "Generations.get",
+    client: "Generations.getGeneration",
     arguments: ["gen_01J9ZQ4T7C5Q8B2W6N3M"],
     example: { query: { id: "gen_01J9ZQ4T7C5Q8B2W6N3M" }, response: { data: exampleGeneration() } }
   }
@@ -154,7 +154,7 @@ export const getGenerationEndpoint = Operation.endpoint(getGeneration, () => ({
  *
  * @since 0.1.0
  */
-export const listGenerations = Operation.make("listGenerations", "GET", "/generations", {
+export const listGenerationsOperation = Operation.make("listGenerations", "GET", "/generations", {
   access: "management key",
   success: ListResponse,
   error: managementErrors
@@ -173,11 +173,11 @@ export const PaidOperation = Schema.Literals(["rerank", "transcription", "video"
 export type PaidOperation = typeof PaidOperation.Type
 
 /**
- * The request of {@link listGenerations}.
+ * The request of {@link listGenerationsOperation}.
  *
  * @since 0.1.0
  */
-export const listGenerationsEndpoint = Operation.endpoint(listGenerations, () => ({
+export const listGenerationsEndpoint = Operation.endpoint(listGenerationsOperation, () => ({
   query: {
     ...Page,
     /** The `next` of the page before. Default: the page starts with the newest request. */
@@ -210,7 +210,7 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerations, () =>
   },
   reference: {
     summary: "List requests",
-    client: "Generations.list",
+    client: "Generations.listGenerations",
     example: {
       query: { model: "cohere/rerank-v3.5", limit: "1" },
       response: {
@@ -275,8 +275,8 @@ export interface ListOptions {
  *
  * @since 0.1.0
  */
-export const get = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* call(getGeneration, { query: { id } })
+export const getGeneration = Effect.fnUntraced(function* (id: string) {
+  const { data } = yield* call(getGenerationOperation, { query: { id } })
   return data
 })
 
@@ -288,11 +288,11 @@ export const get = Effect.fnUntraced(function* (id: string) {
  * ```ts
  * import { Generations } from "@model-gateway/core"
  *
- * const overloaded = Generations.list({ status: "failed", error_status: 529 })
+ * const overloaded = Generations.listGenerations({ status: "failed", error_status: 529 })
  * ```
  *
  * @since 0.1.0
  */
-export const list = Effect.fnUntraced(function* (options: ListOptions = {}) {
-  return yield* call(listGenerations, { query: { ...options } })
+export const listGenerations = Effect.fnUntraced(function* (options: ListOptions = {}) {
+  return yield* call(listGenerationsOperation, { query: { ...options } })
 })

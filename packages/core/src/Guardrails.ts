@@ -417,7 +417,7 @@ const params = () => ({ id: example.guardrail.id })
  *
  * @since 0.1.0
  */
-export const assignKeys = Operation.make("assignKeys", "POST", "/guardrails/:id/assignments/keys", {
+export const assignKeysOperation = Operation.make("assignKeys", "POST", "/guardrails/:id/assignments/keys", {
   access: "management key",
   idempotency: "always",
   unknownFields: "ignored",
@@ -426,17 +426,17 @@ export const assignKeys = Operation.make("assignKeys", "POST", "/guardrails/:id/
 })
 
 /**
- * The request of {@link assignKeys}.
+ * The request of {@link assignKeysOperation}.
  *
  * @since 0.1.0
  */
-export const assignKeysEndpoint = Operation.endpoint(assignKeys, () => ({
+export const assignKeysEndpoint = Operation.endpoint(assignKeysOperation, () => ({
   success: AssignResponse,
   params: guardrail,
   payload: AssignRequest,
   reference: {
     summary: "Assign keys to a guardrail",
-    client: "Guardrails.assign",
+    client: "Guardrails.assignKeys",
     example: { params: params(), request: example.keys, response: { assigned_count: 1, not_found: [], replaced: [] } }
   }
 }))
@@ -448,7 +448,7 @@ export const assignKeysEndpoint = Operation.endpoint(assignKeys, () => ({
  *
  * @since 0.1.0
  */
-export const unassignKeys = Operation.make("unassignKeys", "POST", "/guardrails/:id/assignments/keys/remove", {
+export const unassignKeysOperation = Operation.make("unassignKeys", "POST", "/guardrails/:id/assignments/keys/remove", {
   access: "management key",
   idempotency: "always",
   success: UnassignResponse,
@@ -456,16 +456,16 @@ export const unassignKeys = Operation.make("unassignKeys", "POST", "/guardrails/
 })
 
 /**
- * The request of {@link unassignKeys}.
+ * The request of {@link unassignKeysOperation}.
  *
  * @since 0.1.0
  */
-export const unassignKeysEndpoint = Operation.endpoint(unassignKeys, () => ({
+export const unassignKeysEndpoint = Operation.endpoint(unassignKeysOperation, () => ({
   params: guardrail,
   payload: AssignRequest,
   reference: {
     summary: "Remove keys from a guardrail",
-    client: "Guardrails.unassign",
+    client: "Guardrails.unassignKeys",
     example: { params: params(), request: example.keys, response: { unassigned_count: 1 } }
   }
 }))
@@ -477,24 +477,24 @@ export const unassignKeysEndpoint = Operation.endpoint(unassignKeys, () => ({
  *
  * @since 0.1.0
  */
-export const listAssignments = Operation.make("listAssignments", "GET", "/guardrails/:id/assignments/keys", {
+export const listAssignmentsOperation = Operation.make("listAssignments", "GET", "/guardrails/:id/assignments/keys", {
   access: "management key",
   success: DecodedAssignmentList,
   error: managementErrors
 })
 
 /**
- * The request of {@link listAssignments}.
+ * The request of {@link listAssignmentsOperation}.
  *
  * @since 0.1.0
  */
-export const listAssignmentsEndpoint = Operation.endpoint(listAssignments, () => ({
+export const listAssignmentsEndpoint = Operation.endpoint(listAssignmentsOperation, () => ({
   success: AssignmentList,
   params: guardrail,
   query: OffsetPage,
   reference: {
     summary: "List the keys of a guardrail",
-    client: "Guardrails.assignments",
+    client: "Guardrails.listAssignments",
     example: { params: params(), response: { data: [example.assignment], total_count: 1 } }
   }
 }))
@@ -506,23 +506,23 @@ export const listAssignmentsEndpoint = Operation.endpoint(listAssignments, () =>
  *
  * @since 0.1.0
  */
-export const listAllAssignments = Operation.make("listAllAssignments", "GET", "/guardrails/assignments/keys", {
+export const listAllAssignmentsOperation = Operation.make("listAllAssignments", "GET", "/guardrails/assignments/keys", {
   access: "management key",
   success: DecodedAssignmentList,
   error: managementErrors
 })
 
 /**
- * The request of {@link listAllAssignments}.
+ * The request of {@link listAllAssignmentsOperation}.
  *
  * @since 0.1.0
  */
-export const listAllAssignmentsEndpoint = Operation.endpoint(listAllAssignments, () => ({
+export const listAllAssignmentsEndpoint = Operation.endpoint(listAllAssignmentsOperation, () => ({
   success: AssignmentList,
   query: OffsetPage,
   reference: {
     summary: "List the keys of all guardrails",
-    client: "Guardrails.allAssignments",
+    client: "Guardrails.listAllAssignments",
     example: { response: { data: [example.assignment], total_count: 1 } }
   }
 }))
@@ -534,23 +534,23 @@ export const listAllAssignmentsEndpoint = Operation.endpoint(listAllAssignments,
  *
  * @since 0.1.0
  */
-export const createGuardrail = Operation.make("createGuardrail", "POST", "/guardrails", {
+export const createGuardrailOperation = Operation.make("createGuardrail", "POST", "/guardrails", {
   access: "management key",
   success: DecodedResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
 /**
- * The request of {@link createGuardrail}.
+ * The request of {@link createGuardrailOperation}.
  *
  * @since 0.1.0
  */
-export const createGuardrailEndpoint = Operation.endpoint(createGuardrail, () => ({
+export const createGuardrailEndpoint = Operation.endpoint(createGuardrailOperation, () => ({
   success: CreatedGuardrail,
   payload: CreateRequest,
   reference: {
     summary: "Create a guardrail",
-    client: "Guardrails.create",
+    client: "Guardrails.createGuardrail",
     example: {
       request: {
         name: "Interns",
@@ -572,18 +572,18 @@ export const createGuardrailEndpoint = Operation.endpoint(createGuardrail, () =>
  *
  * @since 0.1.0
  */
-export const listGuardrails = Operation.make("listGuardrails", "GET", "/guardrails", {
+export const listGuardrailsOperation = Operation.make("listGuardrails", "GET", "/guardrails", {
   access: "management key",
   success: DecodedListResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link listGuardrails}.
+ * The request of {@link listGuardrailsOperation}.
  *
  * @since 0.1.0
  */
-export const listGuardrailsEndpoint = Operation.endpoint(listGuardrails, () => ({
+export const listGuardrailsEndpoint = Operation.endpoint(listGuardrailsOperation, () => ({
   success: ListResponse,
   query: {
     /** List only the guardrails of this workspace. Default: those of the organization. */
@@ -592,7 +592,7 @@ export const listGuardrailsEndpoint = Operation.endpoint(listGuardrails, () => (
   },
   reference: {
     summary: "List guardrails",
-    client: "Guardrails.list",
+    client: "Guardrails.listGuardrails",
     example: { response: { data: [example.guardrail], total_count: 1 } }
   }
 }))
@@ -604,23 +604,23 @@ export const listGuardrailsEndpoint = Operation.endpoint(listGuardrails, () => (
  *
  * @since 0.1.0
  */
-export const getGuardrail = Operation.make("getGuardrail", "GET", "/guardrails/:id", {
+export const getGuardrailOperation = Operation.make("getGuardrail", "GET", "/guardrails/:id", {
   access: "management key",
   success: DecodedResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link getGuardrail}.
+ * The request of {@link getGuardrailOperation}.
  *
  * @since 0.1.0
  */
-export const getGuardrailEndpoint = Operation.endpoint(getGuardrail, () => ({
+export const getGuardrailEndpoint = Operation.endpoint(getGuardrailOperation, () => ({
   success: Response,
   params: guardrail,
   reference: {
     summary: "Get a guardrail",
-    client: "Guardrails.get",
+    client: "Guardrails.getGuardrail",
     example: { params: params(), response: { data: example.guardrail } }
   }
 }))
@@ -633,24 +633,24 @@ export const getGuardrailEndpoint = Operation.endpoint(getGuardrail, () => ({
  *
  * @since 0.1.0
  */
-export const updateGuardrail = Operation.make("updateGuardrail", "PATCH", "/guardrails/:id", {
+export const updateGuardrailOperation = Operation.make("updateGuardrail", "PATCH", "/guardrails/:id", {
   access: "management key",
   success: DecodedResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link updateGuardrail}.
+ * The request of {@link updateGuardrailOperation}.
  *
  * @since 0.1.0
  */
-export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrail, () => ({
+export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrailOperation, () => ({
   success: Response,
   params: guardrail,
   payload: UpdateRequest,
   reference: {
     summary: "Change a guardrail",
-    client: "Guardrails.update",
+    client: "Guardrails.updateGuardrail",
     example: {
       params: params(),
       request: { limit_usd: 10, ignored_models: null },
@@ -673,22 +673,22 @@ export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrail, () =>
  *
  * @since 0.1.0
  */
-export const deleteGuardrail = Operation.make("deleteGuardrail", "DELETE", "/guardrails/:id", {
+export const deleteGuardrailOperation = Operation.make("deleteGuardrail", "DELETE", "/guardrails/:id", {
   access: "management key",
   success: DeleteResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link deleteGuardrail}.
+ * The request of {@link deleteGuardrailOperation}.
  *
  * @since 0.1.0
  */
-export const deleteGuardrailEndpoint = Operation.endpoint(deleteGuardrail, () => ({
+export const deleteGuardrailEndpoint = Operation.endpoint(deleteGuardrailOperation, () => ({
   params: guardrail,
   reference: {
     summary: "Delete a guardrail",
-    client: "Guardrails.remove",
+    client: "Guardrails.deleteGuardrail",
     example: { params: params(), response: { deleted: true as const } }
   }
 }))
@@ -698,7 +698,7 @@ export const deleteGuardrailEndpoint = Operation.endpoint(deleteGuardrail, () =>
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof assignKeys> | ClientError
+export type Failure = Operation.ErrorOf<typeof assignKeysOperation> | ClientError
 
 /**
  * Assigns keys, named by their hashes, to a guardrail. It replaces the guardrail that a key had
@@ -706,45 +706,46 @@ export type Failure = Operation.ErrorOf<typeof assignKeys> | ClientError
  *
  * @since 0.1.0
  */
-export const assign = (
+export const assignKeys = (
   guardrailId: string,
   request: AssignRequest
 ): Effect.Effect<AssignResponse, Failure, GatewayClient> =>
-  call(assignKeys, { params: { id: guardrailId }, json: request })
+  call(assignKeysOperation, { params: { id: guardrailId }, json: request })
 
 /**
  * Removes keys from a guardrail.
  *
  * @since 0.1.0
  */
-export const unassign = (
+export const unassignKeys = (
   guardrailId: string,
   request: AssignRequest
 ): Effect.Effect<UnassignResponse, Failure, GatewayClient> =>
-  call(unassignKeys, { params: { id: guardrailId }, json: request })
+  call(unassignKeysOperation, { params: { id: guardrailId }, json: request })
 
 /**
  * Lists the keys of a guardrail, in the order of their assignment.
  *
  * @since 0.1.0
  */
-export const assignments = (
+export const listAssignments = (
   guardrailId: string,
   options?: OffsetPageOptions
 ): Effect.Effect<AssignmentList, Failure, GatewayClient> =>
-  call(listAssignments, { params: { id: guardrailId }, query: { ...options } })
+  call(listAssignmentsOperation, { params: { id: guardrailId }, query: { ...options } })
 
 /**
  * Lists the keys of all guardrails, in the order of their assignment.
  *
  * @since 0.1.0
  */
-export const allAssignments = (options?: OffsetPageOptions): Effect.Effect<AssignmentList, Failure, GatewayClient> =>
-  call(listAllAssignments, { query: { ...options } })
+export const listAllAssignments = (
+  options?: OffsetPageOptions
+): Effect.Effect<AssignmentList, Failure, GatewayClient> => call(listAllAssignmentsOperation, { query: { ...options } })
 
 /** @since 0.1.0 */
-export const create = (request: CreateRequest): Effect.Effect<Guardrail, Failure, GatewayClient> =>
-  dataOf(call(createGuardrail, { json: request }))
+export const createGuardrail = (request: CreateRequest): Effect.Effect<Guardrail, Failure, GatewayClient> =>
+  dataOf(call(createGuardrailOperation, { json: request }))
 
 /**
  * Selects the guardrails to list. `workspace_id`: only those of this workspace.
@@ -760,17 +761,17 @@ export interface ListOptions extends OffsetPageOptions {
  *
  * @since 0.1.0
  */
-export const list = (options?: ListOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
-  call(listGuardrails, { query: { ...options } })
+export const listGuardrails = (options?: ListOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+  call(listGuardrailsOperation, { query: { ...options } })
 
 /** @since 0.1.0 */
-export const get = (id: string): Effect.Effect<Guardrail, Failure, GatewayClient> =>
-  dataOf(call(getGuardrail, { params: { id } }))
+export const getGuardrail = (id: string): Effect.Effect<Guardrail, Failure, GatewayClient> =>
+  dataOf(call(getGuardrailOperation, { params: { id } }))
 
 /** @since 0.1.0 */
-export const update = (id: string, request: UpdateRequest): Effect.Effect<Guardrail, Failure, GatewayClient> =>
-  dataOf(call(updateGuardrail, { params: { id }, json: request }))
+export const updateGuardrail = (id: string, request: UpdateRequest): Effect.Effect<Guardrail, Failure, GatewayClient> =>
+  dataOf(call(updateGuardrailOperation, { params: { id }, json: request }))
 
 /** @since 0.1.0 */
-export const remove = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
-  Effect.asVoid(call(deleteGuardrail, { params: { id } }))
+export const deleteGuardrail = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
+  Effect.asVoid(call(deleteGuardrailOperation, { params: { id } }))

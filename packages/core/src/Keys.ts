@@ -317,7 +317,7 @@ export { type EphemeralOperation, ephemeralOperations, EphemeralRequest } from "
  * import { HttpServerResponse } from "effect/http"
  *
  * const respond = HttpServerResponse.schemaJson(Keys.EphemeralResponse)
- * const token = Effect.flatMap(Keys.createEphemeral(), respond)
+ * const token = Effect.flatMap(Keys.createEphemeralKey(), respond)
  * ```
  *
  * @since 0.1.0
@@ -389,7 +389,7 @@ const exampleOf = () =>
  *
  * @since 0.1.0
  */
-export const createKey = Operation.make("createKey", "POST", "/keys", {
+export const createKeyOperation = Operation.make("createKey", "POST", "/keys", {
   access: "management key",
   idempotency: "by key",
   success: DecodedCreateResponse.annotate({ httpApiStatus: 201 }),
@@ -397,17 +397,17 @@ export const createKey = Operation.make("createKey", "POST", "/keys", {
 })
 
 /**
- * The request of {@link createKey}.
+ * The request of {@link createKeyOperation}.
  *
  * @since 0.1.0
  */
-export const createKeyEndpoint = Operation.endpoint(createKey, () => ({
+export const createKeyEndpoint = Operation.endpoint(createKeyOperation, () => ({
   success: CreatedKey,
   headers: idempotencyHeaders,
   payload: CreateRequest,
   reference: {
     summary: "Create a key",
-    client: "Keys.create",
+    client: "Keys.createKey",
     example: {
       request: { name: "search", limit: 10, limit_reset: "monthly", external: { user: "customer-17" } },
       response: { data: exampleOf(), key: "mg_sk_…" }
@@ -426,7 +426,7 @@ export const createKeyEndpoint = Operation.endpoint(createKey, () => ({
  *
  * @since 0.1.0
  */
-export const createEphemeralKey = Operation.make("createEphemeralKey", "POST", "/keys/ephemeral", {
+export const createEphemeralKeyOperation = Operation.make("createEphemeralKey", "POST", "/keys/ephemeral", {
   access: "ordinary key",
   idempotency: "always",
   unknownFields: "refused",
@@ -435,17 +435,17 @@ export const createEphemeralKey = Operation.make("createEphemeralKey", "POST", "
 })
 
 /**
- * The request of {@link createEphemeralKey}.
+ * The request of {@link createEphemeralKeyOperation}.
  *
  * @since 0.1.0
  */
-export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKey, () => ({
+export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKeyOperation, () => ({
   success: CreatedEphemeralKey,
   // Null: the request may have no body.
   payload: [EphemeralRequest, Schema.Null],
   reference: {
     summary: "Create an ephemeral key",
-    client: "Keys.createEphemeral",
+    client: "Keys.createEphemeralKey",
     example: {
       request: { expires_in: 300, operations: ["rerank"] },
       response: { key: "mg_ek_…", expires_at: "2026-11-20T22:35:00.000Z" }
@@ -461,18 +461,18 @@ export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKey,
  *
  * @since 0.1.0
  */
-export const listKeys = Operation.make("listKeys", "GET", "/keys", {
+export const listKeysOperation = Operation.make("listKeys", "GET", "/keys", {
   access: "management key",
   success: DecodedListResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link listKeys}.
+ * The request of {@link listKeysOperation}.
  *
  * @since 0.1.0
  */
-export const listKeysEndpoint = Operation.endpoint(listKeys, () => ({
+export const listKeysEndpoint = Operation.endpoint(listKeysOperation, () => ({
   success: ListResponse,
   query: {
     /** List only the keys of this workspace: a UUID. Default: those of all workspaces. */
@@ -488,7 +488,7 @@ export const listKeysEndpoint = Operation.endpoint(listKeys, () => ({
   },
   reference: {
     summary: "List keys",
-    client: "Keys.list",
+    client: "Keys.listKeys",
     example: { query: { include_disabled: "true", limit: "100" }, response: { data: [exampleOf()], has_more: false } }
   }
 }))
@@ -500,23 +500,23 @@ export const listKeysEndpoint = Operation.endpoint(listKeys, () => ({
  *
  * @since 0.1.0
  */
-export const getKey = Operation.make("getKey", "GET", "/keys/:hash", {
+export const getKeyOperation = Operation.make("getKey", "GET", "/keys/:hash", {
   access: "management key",
   success: DecodedResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link getKey}.
+ * The request of {@link getKeyOperation}.
  *
  * @since 0.1.0
  */
-export const getKeyEndpoint = Operation.endpoint(getKey, () => ({
+export const getKeyEndpoint = Operation.endpoint(getKeyOperation, () => ({
   success: Response,
   params: key,
   reference: {
     summary: "Get a key",
-    client: "Keys.get",
+    client: "Keys.getKey",
     example: { params: exampleHash, response: { data: exampleOf() } }
   }
 }))
@@ -529,24 +529,24 @@ export const getKeyEndpoint = Operation.endpoint(getKey, () => ({
  *
  * @since 0.1.0
  */
-export const updateKey = Operation.make("updateKey", "PATCH", "/keys/:hash", {
+export const updateKeyOperation = Operation.make("updateKey", "PATCH", "/keys/:hash", {
   access: "management key",
   success: DecodedResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link updateKey}.
+ * The request of {@link updateKeyOperation}.
  *
  * @since 0.1.0
  */
-export const updateKeyEndpoint = Operation.endpoint(updateKey, () => ({
+export const updateKeyEndpoint = Operation.endpoint(updateKeyOperation, () => ({
   success: Response,
   params: key,
   payload: UpdateRequest,
   reference: {
     summary: "Change a key",
-    client: "Keys.update",
+    client: "Keys.updateKey",
     example: {
       params: exampleHash,
       request: { disabled: true },
@@ -562,39 +562,39 @@ export const updateKeyEndpoint = Operation.endpoint(updateKey, () => ({
  *
  * @since 0.1.0
  */
-export const deleteKey = Operation.make("deleteKey", "DELETE", "/keys/:hash", {
+export const deleteKeyOperation = Operation.make("deleteKey", "DELETE", "/keys/:hash", {
   access: "management key",
   success: DeleteResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link deleteKey}.
+ * The request of {@link deleteKeyOperation}.
  *
  * @since 0.1.0
  */
-export const deleteKeyEndpoint = Operation.endpoint(deleteKey, () => ({
+export const deleteKeyEndpoint = Operation.endpoint(deleteKeyOperation, () => ({
   params: key,
   reference: {
     summary: "Delete a key",
-    client: "Keys.remove",
+    client: "Keys.deleteKey",
     example: { params: exampleHash, response: { deleted: true } }
   }
 }))
 
 /**
- * The errors of {@link createEphemeral}.
+ * The errors of {@link createEphemeralKey}.
  *
  * @since 0.1.0
  */
-export type EphemeralFailure = Operation.ErrorOf<typeof createEphemeralKey> | ClientError
+export type EphemeralFailure = Operation.ErrorOf<typeof createEphemeralKeyOperation> | ClientError
 
 /**
  * The errors of the other functions of this module.
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof createKey> | ClientError
+export type Failure = Operation.ErrorOf<typeof createKeyOperation> | ClientError
 
 /**
  * Creates a key that lives for at most 15 minutes and spends from the calling key's budget. A
@@ -605,9 +605,10 @@ export type Failure = Operation.ErrorOf<typeof createKey> | ClientError
  *
  * @since 0.1.0
  */
-export const createEphemeral = (
+export const createEphemeralKey = (
   request: EphemeralRequest = {}
-): Effect.Effect<EphemeralResponse, EphemeralFailure, GatewayClient> => call(createEphemeralKey, { json: request })
+): Effect.Effect<EphemeralResponse, EphemeralFailure, GatewayClient> =>
+  call(createEphemeralKeyOperation, { json: request })
 
 /**
  * Creates a key. Only this response contains its secret text. A call with the same idempotency key
@@ -616,10 +617,10 @@ export const createEphemeral = (
  *
  * @since 0.1.0
  */
-export const create = (
+export const createKey = (
   request: CreateRequest,
   options?: CallOptions
-): Effect.Effect<CreateResponse, Failure, GatewayClient> => call(createKey, { ...options, json: request })
+): Effect.Effect<CreateResponse, Failure, GatewayClient> => call(createKeyOperation, { ...options, json: request })
 
 /**
  * Selects the keys to list.
@@ -644,9 +645,9 @@ export interface ListOptions {
  *
  * @since 0.1.0
  */
-export const list = (options?: ListOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+export const listKeys = (options?: ListOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
   Effect.flatMap(GatewayClient, ({ workspaceId }) =>
-    call(listKeys, {
+    call(listKeysOperation, {
       query: {
         ...options,
         include_disabled: options?.include_disabled?.toString(),
@@ -656,13 +657,13 @@ export const list = (options?: ListOptions): Effect.Effect<ListResponse, Failure
   )
 
 /** @since 0.1.0 */
-export const get = (hash: string): Effect.Effect<Key, Failure, GatewayClient> =>
-  dataOf(call(getKey, { params: { hash } }))
+export const getKey = (hash: string): Effect.Effect<Key, Failure, GatewayClient> =>
+  dataOf(call(getKeyOperation, { params: { hash } }))
 
 /** @since 0.1.0 */
-export const update = (hash: string, request: UpdateRequest): Effect.Effect<Key, Failure, GatewayClient> =>
-  dataOf(call(updateKey, { params: { hash }, json: request }))
+export const updateKey = (hash: string, request: UpdateRequest): Effect.Effect<Key, Failure, GatewayClient> =>
+  dataOf(call(updateKeyOperation, { params: { hash }, json: request }))
 
 /** @since 0.1.0 */
-export const remove = (hash: string): Effect.Effect<void, Failure, GatewayClient> =>
-  Effect.asVoid(call(deleteKey, { params: { hash } }))
+export const deleteKey = (hash: string): Effect.Effect<void, Failure, GatewayClient> =>
+  Effect.asVoid(call(deleteKeyOperation, { params: { hash } }))

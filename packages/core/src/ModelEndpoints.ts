@@ -134,24 +134,29 @@ export type Response = {
  *
  * @since 0.1.0
  */
-export const listModelEndpoints = Operation.make("listModelEndpoints", "GET", "/models/:author/:slug/endpoints", {
-  access: "any key",
-  success: Response,
-  error: rateLimitedErrors
-})
+export const listModelEndpointsOperation = Operation.make(
+  "listModelEndpoints",
+  "GET",
+  "/models/:author/:slug/endpoints",
+  {
+    access: "any key",
+    success: Response,
+    error: rateLimitedErrors
+  }
+)
 
 /**
- * The request of {@link listModelEndpoints}.
+ * The request of {@link listModelEndpointsOperation}.
  *
  * @since 0.1.0
  */
-export const listModelEndpointsEndpoint = Operation.endpoint(listModelEndpoints, () => {
+export const listModelEndpointsEndpoint = Operation.endpoint(listModelEndpointsOperation, () => {
   const { architecture, capabilities, id, is_free, kind, name, pricing } = modelExample
   return {
     params: modelParams(),
     reference: {
       summary: "List the offers of a model",
-      client: "ModelEndpoints.list",
+      client: "ModelEndpoints.listModelEndpoints",
       arguments: ["cohere/rerank-v3.5"],
       example: {
         params: { author: "cohere", slug: "rerank-v3.5" },
@@ -197,11 +202,11 @@ export const listModelEndpointsEndpoint = Operation.endpoint(listModelEndpoints,
 })
 
 /**
- * The errors of {@link list}.
+ * The errors of {@link listModelEndpoints}.
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof listModelEndpoints> | ClientError
+export type Failure = Operation.ErrorOf<typeof listModelEndpointsOperation> | ClientError
 
 /**
  * Returns the model with this id, such as `cohere/rerank-v3.5`, and its offers. An id without a
@@ -209,7 +214,9 @@ export type Failure = Operation.ErrorOf<typeof listModelEndpoints> | ClientError
  *
  * @since 0.1.0
  */
-export const list = (id: string): Effect.Effect<ModelEndpoints, Failure, GatewayClient> => {
+export const listModelEndpoints = (id: string): Effect.Effect<ModelEndpoints, Failure, GatewayClient> => {
   const params = paramsOf(id)
-  return params === undefined ? refuse(listModelEndpoints, "id", notAnId) : dataOf(call(listModelEndpoints, { params }))
+  return params === undefined
+    ? refuse(listModelEndpointsOperation, "id", notAnId)
+    : dataOf(call(listModelEndpointsOperation, { params }))
 }

@@ -317,7 +317,7 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
  *
  * @since 0.1.0
  */
-export const listModels = Operation.make("listModels", "GET", "/models", {
+export const listModelsOperation = Operation.make("listModels", "GET", "/models", {
   access: "any key",
   unknownFields: "refused",
   success: ListResponse,
@@ -340,7 +340,7 @@ const refused = (why: string) => Schema.String.check(Schema.makeFilter(() => why
 
 const byToken = "This filter is not supported: few models are priced by token. Compare `pricing` instead"
 
-/** The filter of {@link listModels} and {@link countModels}. */
+/** The filter of {@link listModelsOperation} and {@link countModelsOperation}. */
 const outputModalities = () => Schema.optionalKey(listOf("output modalities", OutputModality.literals))
 
 /** A parameter that published clients know, and that this service has no data for. */
@@ -350,11 +350,11 @@ const withoutEffect = () => Schema.optionalKey(Schema.String)
 const names = () => Schema.optionalKey(Schema.String.check(isMaxCharacters(4096)))
 
 /**
- * The request of {@link listModels}.
+ * The request of {@link listModelsOperation}.
  *
  * @since 0.1.0
  */
-export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
+export const listModelsEndpoint = Operation.endpoint(listModelsOperation, () => ({
   query: {
     /**
      * What the models produce, such as `rerank` or `transcription,video`. Separated by commas.
@@ -435,7 +435,7 @@ export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
   },
   reference: {
     summary: "List models",
-    client: "Models.list",
+    client: "Models.listModels",
     example: {
       query: { output_modalities: "rerank,transcription", limit: "100" },
       response: { object: "list", data: [modelExample], links: { next: null }, total_count: 1 }
@@ -449,7 +449,7 @@ export const listModelsEndpoint = Operation.endpoint(listModels, () => ({
  *
  * @since 0.1.0
  */
-export const countModels = Operation.make("countModels", "GET", "/models/count", {
+export const countModelsOperation = Operation.make("countModels", "GET", "/models/count", {
   access: "any key",
   unknownFields: "refused",
   success: CountResponse,
@@ -457,18 +457,18 @@ export const countModels = Operation.make("countModels", "GET", "/models/count",
 })
 
 /**
- * The request of {@link countModels}.
+ * The request of {@link countModelsOperation}.
  *
  * @since 0.1.0
  */
-export const countModelsEndpoint = Operation.endpoint(countModels, () => ({
+export const countModelsEndpoint = Operation.endpoint(countModelsOperation, () => ({
   query: {
     /** What the models produce, such as `rerank,video`. Separated by commas. Default: `all`. */
     output_modalities: outputModalities()
   },
   reference: {
     summary: "Count models",
-    client: "Models.count",
+    client: "Models.countModels",
     example: { query: { output_modalities: "video" }, response: { data: { count: 12 } } }
   }
 }))
@@ -482,22 +482,22 @@ export const countModelsEndpoint = Operation.endpoint(countModels, () => ({
  *
  * @since 0.1.0
  */
-export const getModel = Operation.make("getModel", "GET", "/model/:author/:slug", {
+export const getModelOperation = Operation.make("getModel", "GET", "/model/:author/:slug", {
   access: "any key",
   success: Response,
   error: rateLimitedErrors
 })
 
 /**
- * The request of {@link getModel}.
+ * The request of {@link getModelOperation}.
  *
  * @since 0.1.0
  */
-export const getModelEndpoint = Operation.endpoint(getModel, () => ({
+export const getModelEndpoint = Operation.endpoint(getModelOperation, () => ({
   params: modelParams(),
   reference: {
     summary: "Get a model",
-    client: "Models.get",
+    client: "Models.getModel",
     arguments: ["cohere/rerank-v3.5"],
     example: { params: { author: "cohere", slug: "rerank-v3.5" }, response: { data: modelExample } }
   }
@@ -508,7 +508,7 @@ export const getModelEndpoint = Operation.endpoint(getModel, () => ({
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof listModels> | ClientError
+export type Failure = Operation.ErrorOf<typeof listModelsOperation> | ClientError
 
 /**
  * Which models to list. Lists in one text are separated by commas.
@@ -537,18 +537,18 @@ export interface ListOptions extends OffsetPageOptions {
  *
  * @since 0.1.0
  */
-export const list = (options?: ListOptions): Effect.Effect<ReadonlyArray<Model>, Failure, GatewayClient> =>
-  dataOf(call(listModels, { query: { ...options } }))
+export const listModels = (options?: ListOptions): Effect.Effect<ReadonlyArray<Model>, Failure, GatewayClient> =>
+  dataOf(call(listModelsOperation, { query: { ...options } }))
 
 /**
  * Counts the available models.
  *
  * @since 0.1.0
  */
-export const count = (options?: {
+export const countModels = (options?: {
   readonly output_modalities?: string | undefined
 }): Effect.Effect<number, Failure, GatewayClient> =>
-  Effect.map(call(countModels, { query: { ...options } }), ({ data }) => data.count)
+  Effect.map(call(countModelsOperation, { query: { ...options } }), ({ data }) => data.count)
 
 /**
  * Returns the model with this id, such as `cohere/rerank-v3.5`. An id without a slash fails with
@@ -556,7 +556,7 @@ export const count = (options?: {
  *
  * @since 0.1.0
  */
-export const get = (id: string): Effect.Effect<Model, Failure, GatewayClient> => {
+export const getModel = (id: string): Effect.Effect<Model, Failure, GatewayClient> => {
   const params = paramsOf(id)
-  return params === undefined ? refuse(getModel, "id", notAnId) : dataOf(call(getModel, { params }))
+  return params === undefined ? refuse(getModelOperation, "id", notAnId) : dataOf(call(getModelOperation, { params }))
 }

@@ -243,7 +243,9 @@ export const make = (): { readonly [key: string]: unknown } => {
       }
     }
     const parameters = JsonSchema.listOf(source["parameters"]).map((each) => parameter(each, declaration))
-    const text = [descriptions[path], source["description"]].filter((part) => typeof part === "string").join("\n\n")
+    const text = [descriptions[`${path}Operation`], source["description"]]
+      .filter((part) => typeof part === "string")
+      .join("\n\n")
     return {
       operationId: operation.identifier,
       tags: source["tags"],

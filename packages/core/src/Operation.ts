@@ -199,7 +199,7 @@ export class Declaration extends Context.Service<Declaration, Operation>()(
 export interface Reference<Success> {
   /** A title of a few words, such as `Rank documents`. */
   readonly summary: string
-  /** The client's function, such as `Rerank.rank`. */
+  /** The client's function, such as `Rerank.rerank`. */
   readonly client?: string
   /** The arguments of `client`. Default: the parameters of the path, then the query or the body. */
   readonly arguments?: ReadonlyArray<Schema.Json>
@@ -244,7 +244,7 @@ const refusesUnknownFields = Context.make(HttpApi.PayloadParseOptions, {
  * import { Models, Operation } from "@model-gateway/core"
  * import { Schema } from "effect"
  *
- * export const listModelsEndpoint = Operation.endpoint(Models.listModels, () => ({
+ * export const listModelsEndpoint = Operation.endpoint(Models.listModelsOperation, () => ({
  *   query: { output_modalities: Schema.optionalKey(Models.OutputModality) }
  * }))
  * ```

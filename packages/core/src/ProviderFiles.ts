@@ -14,7 +14,7 @@ import { call, workspaceOf } from "./internal/call.ts"
 import { fileForm } from "./internal/form.ts"
 
 /** The service cannot repeat an upload to a provider safely. */
-const toProvider = { ...Files.uploadFile, idempotency: "never" } as const
+const toProvider = { ...Files.uploadFileOperation, idempotency: "never" } as const
 
 const uploadFile = {
   provider_a: { ...toProvider, success: FileShapes.CompatAFile },
@@ -22,13 +22,13 @@ const uploadFile = {
 }
 
 const listFiles = {
-  provider_a: { ...Files.listFiles, success: FileShapes.CompatAFileList },
-  provider_b: { ...Files.listFiles, success: FileShapes.CompatBFileList }
+  provider_a: { ...Files.listFilesOperation, success: FileShapes.CompatAFileList },
+  provider_b: { ...Files.listFilesOperation, success: FileShapes.CompatBFileList }
 }
 
 const getFile = {
-  provider_a: { ...Files.getFile, success: FileShapes.CompatAFile },
-  provider_b: { ...Files.getFile, success: FileShapes.CompatBFile }
+  provider_a: { ...Files.getFileOperation, success: FileShapes.CompatAFile },
+  provider_b: { ...Files.getFileOperation, success: FileShapes.CompatBFile }
 }
 
 /**

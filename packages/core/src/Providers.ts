@@ -62,21 +62,21 @@ export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof 
  *
  * @since 0.1.0
  */
-export const listProviders = Operation.make("listProviders", "GET", "/providers", {
+export const listProvidersOperation = Operation.make("listProviders", "GET", "/providers", {
   access: "any key",
   success: ListResponse,
   error: rateLimitedErrors
 })
 
 /**
- * The request of {@link listProviders}.
+ * The request of {@link listProvidersOperation}.
  *
  * @since 0.1.0
  */
-export const listProvidersEndpoint = Operation.endpoint(listProviders, () => ({
+export const listProvidersEndpoint = Operation.endpoint(listProvidersOperation, () => ({
   reference: {
     summary: "List providers",
-    client: "Providers.list",
+    client: "Providers.listProviders",
     example: {
       response: {
         data: [
@@ -98,16 +98,16 @@ export const listProvidersEndpoint = Operation.endpoint(listProviders, () => ({
 }))
 
 /**
- * The errors of {@link list}.
+ * The errors of {@link listProviders}.
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof listProviders> | ClientError
+export type Failure = Operation.ErrorOf<typeof listProvidersOperation> | ClientError
 
 /**
  * Lists the providers of the available models.
  *
  * @since 0.1.0
  */
-export const list = (): Effect.Effect<ReadonlyArray<Provider>, Failure, GatewayClient> =>
-  dataOf(call(listProviders, {}))
+export const listProviders = (): Effect.Effect<ReadonlyArray<Provider>, Failure, GatewayClient> =>
+  dataOf(call(listProvidersOperation, {}))

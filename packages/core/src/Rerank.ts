@@ -172,7 +172,7 @@ const Decoded = Schema.Struct({ ...Response.fields, id: Schema.optionalKey(Schem
  *
  * @since 0.1.0
  */
-export const rerank = Operation.make("rerank", "POST", "/rerank", {
+export const rerankOperation = Operation.make("rerank", "POST", "/rerank", {
   access: "ordinary key",
   idempotency: "by key",
   bodyLimit: { json: "rerank" },
@@ -194,17 +194,17 @@ export const rerank = Operation.make("rerank", "POST", "/rerank", {
 })
 
 /**
- * The request of {@link rerank}.
+ * The request of {@link rerankOperation}.
  *
  * @since 0.1.0
  */
-export const rerankEndpoint = Operation.endpoint(rerank, () => ({
+export const rerankEndpoint = Operation.endpoint(rerankOperation, () => ({
   success: Response,
   headers: idempotencyHeaders,
   payload: Request,
   reference: {
     summary: "Rank documents",
-    client: "Rerank.rank",
+    client: "Rerank.rerank",
     example: {
       request: {
         model: "sandbox/bm25",
@@ -224,11 +224,11 @@ export const rerankEndpoint = Operation.endpoint(rerank, () => ({
 }))
 
 /**
- * The errors of {@link rank}.
+ * The errors of {@link rerank}.
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof rerank> | ClientError
+export type Failure = Operation.ErrorOf<typeof rerankOperation> | ClientError
 
 /**
  * Ranks documents by relevance to a query, most relevant first. An empty list of documents fails
@@ -239,7 +239,7 @@ export type Failure = Operation.ErrorOf<typeof rerank> | ClientError
  * import { Rerank } from "@model-gateway/core"
  * import { Effect } from "effect"
  *
- * const best = Rerank.rank({
+ * const best = Rerank.rerank({
  *   model: "sandbox/bm25",
  *   query: "pears",
  *   documents: ["apples", "pears"]
@@ -248,7 +248,7 @@ export type Failure = Operation.ErrorOf<typeof rerank> | ClientError
  *
  * @since 0.1.0
  */
-export const rank = (request: Request, options?: CallOptions): Effect.Effect<Response, Failure, GatewayClient> =>
+export const rerank = (request: Request, options?: CallOptions): Effect.Effect<Response, Failure, GatewayClient> =>
   request.documents.length === 0
-    ? refuse(rerank, "documents", "Expected at least 1 item")
-    : Effect.map(call(rerank, { ...options, json: request }), (response) => ({ id: "", ...response }))
+    ? refuse(rerankOperation, "documents", "Expected at least 1 item")
+    : Effect.map(call(rerankOperation, { ...options, json: request }), (response) => ({ id: "", ...response }))

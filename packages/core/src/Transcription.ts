@@ -291,7 +291,7 @@ export type Response = { [Field in keyof typeof Decoded.Type]: (typeof Decoded.T
  *
  * @since 0.1.0
  */
-export const transcribe = Operation.make("transcribe", "POST", "/audio/transcriptions", {
+export const transcribeOperation = Operation.make("transcribe", "POST", "/audio/transcriptions", {
   access: "ordinary key",
   idempotency: "by key",
   bodyLimit: { json: "transcription", form: "transcriptionFile" },
@@ -315,17 +315,17 @@ export const transcribe = Operation.make("transcribe", "POST", "/audio/transcrip
 })
 
 /**
- * The request of {@link transcribe}.
+ * The request of {@link transcribeOperation}.
  *
  * @since 0.1.0
  */
-export const transcribeEndpoint = Operation.endpoint(transcribe, () => ({
+export const transcribeEndpoint = Operation.endpoint(transcribeOperation, () => ({
   success: Response,
   headers: idempotencyHeaders,
   payload: [Request, Form.pipe(HttpApiSchema.asMultipart())],
   reference: {
     summary: "Transcribe audio",
-    client: "Transcription.create",
+    client: "Transcription.transcribe",
     example: {
       request: {
         model: "openai/whisper-1",
@@ -348,19 +348,19 @@ export const transcribeEndpoint = Operation.endpoint(transcribe, () => ({
 }))
 
 /**
- * The errors of {@link create}.
+ * The errors of {@link transcribe}.
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof transcribe> | ClientError
+export type Failure = Operation.ErrorOf<typeof transcribeOperation> | ClientError
 
 /**
  * Transcribes audio.
  *
  * @since 0.1.0
  */
-export const create = (request: Input, options?: CallOptions): Effect.Effect<Response, Failure, GatewayClient> =>
-  call(transcribe, {
+export const transcribe = (request: Input, options?: CallOptions): Effect.Effect<Response, Failure, GatewayClient> =>
+  call(transcribeOperation, {
     ...options,
     ...(request.file === undefined ? { json: request } : { form: formOf(request) })
   })

@@ -339,7 +339,7 @@ export const isFinal = (status: Open<Status>): boolean =>
  *
  * @since 0.1.0
  */
-export const submitVideo = Operation.make("submitVideo", "POST", "/videos", {
+export const submitVideoOperation = Operation.make("submitVideo", "POST", "/videos", {
   access: "ordinary key",
   idempotency: "by key",
   bodyLimit: { json: "videos" },
@@ -376,17 +376,17 @@ const completedExample = () =>
   }) as const
 
 /**
- * The request of {@link submitVideo}.
+ * The request of {@link submitVideoOperation}.
  *
  * @since 0.1.0
  */
-export const submitVideoEndpoint = Operation.endpoint(submitVideo, () => ({
+export const submitVideoEndpoint = Operation.endpoint(submitVideoOperation, () => ({
   success: SubmittedJob,
   headers: idempotencyHeaders,
   payload: Request,
   reference: {
     summary: "Submit a video",
-    client: "Video.submit",
+    client: "Video.submitVideo",
     example: {
       request: {
         model: "sandbox/title-card",
@@ -415,7 +415,7 @@ const exampleParams = () => ({ id: pendingExample().id })
  *
  * @since 0.1.0
  */
-export const listVideos = Operation.make("listVideos", "GET", "/videos", {
+export const listVideosOperation = Operation.make("listVideos", "GET", "/videos", {
   access: "any key",
   unknownFields: "refused",
   success: DecodedJobList,
@@ -423,11 +423,11 @@ export const listVideos = Operation.make("listVideos", "GET", "/videos", {
 })
 
 /**
- * The request of {@link listVideos}.
+ * The request of {@link listVideosOperation}.
  *
  * @since 0.1.0
  */
-export const listVideosEndpoint = Operation.endpoint(listVideos, () => ({
+export const listVideosEndpoint = Operation.endpoint(listVideosOperation, () => ({
   success: JobList,
   query: {
     ...WorkspaceScope,
@@ -440,7 +440,7 @@ export const listVideosEndpoint = Operation.endpoint(listVideos, () => ({
   },
   reference: {
     summary: "List videos",
-    client: "Video.list",
+    client: "Video.listVideos",
     example: {
       query: { status: "completed", limit: "20" },
       response: { data: [completedExample()], has_more: false }
@@ -454,18 +454,18 @@ export const listVideosEndpoint = Operation.endpoint(listVideos, () => ({
  *
  * @since 0.1.0
  */
-export const getVideo = Operation.make("getVideo", "GET", "/videos/:id", {
+export const getVideoOperation = Operation.make("getVideo", "GET", "/videos/:id", {
   access: "any key",
   success: DecodedJob,
   error: rateLimitedErrors
 })
 
 /**
- * The request of {@link getVideo}.
+ * The request of {@link getVideoOperation}.
  *
  * @since 0.1.0
  */
-export const getVideoEndpoint = Operation.endpoint(getVideo, () => ({
+export const getVideoEndpoint = Operation.endpoint(getVideoOperation, () => ({
   success: Job,
   params: video,
   query: {
@@ -474,7 +474,7 @@ export const getVideoEndpoint = Operation.endpoint(getVideo, () => ({
   },
   reference: {
     summary: "Get a video",
-    client: "Video.get",
+    client: "Video.getVideo",
     example: { params: exampleParams(), query: { wait: "30" }, response: completedExample() }
   }
 }))
@@ -488,18 +488,18 @@ export const getVideoEndpoint = Operation.endpoint(getVideo, () => ({
  *
  * @since 0.1.0
  */
-export const videoContent = Operation.make("videoContent", "GET", "/videos/:id/content", {
+export const videoContentOperation = Operation.make("videoContent", "GET", "/videos/:id/content", {
   access: "any key",
   success: Schema.Void,
   error: rateLimitedErrors
 })
 
 /**
- * The request of {@link videoContent}.
+ * The request of {@link videoContentOperation}.
  *
  * @since 0.1.0
  */
-export const videoContentEndpoint = Operation.endpoint(videoContent, () => ({
+export const videoContentEndpoint = Operation.endpoint(videoContentOperation, () => ({
   success: HttpApiSchema.StreamUint8Array({ contentType: "video/mp4" }),
   params: video,
   query: {
@@ -508,7 +508,7 @@ export const videoContentEndpoint = Operation.endpoint(videoContent, () => ({
   },
   reference: {
     summary: "Download a video",
-    client: "Video.content",
+    client: "Video.videoContent",
     example: { params: exampleParams(), query: { index: "0" } }
   }
 }))
@@ -521,7 +521,7 @@ export const videoContentEndpoint = Operation.endpoint(videoContent, () => ({
  *
  * @since 0.1.0
  */
-export const cancelVideo = Operation.make("cancelVideo", "POST", "/videos/:id/cancel", {
+export const cancelVideoOperation = Operation.make("cancelVideo", "POST", "/videos/:id/cancel", {
   access: "any key",
   idempotency: "always",
   success: DecodedJob,
@@ -529,41 +529,43 @@ export const cancelVideo = Operation.make("cancelVideo", "POST", "/videos/:id/ca
 })
 
 /**
- * The request of {@link cancelVideo}.
+ * The request of {@link cancelVideoOperation}.
  *
  * @since 0.1.0
  */
-export const cancelVideoEndpoint = Operation.endpoint(cancelVideo, () => ({
+export const cancelVideoEndpoint = Operation.endpoint(cancelVideoOperation, () => ({
   success: Job,
   params: video,
   reference: {
     summary: "Cancel a video",
-    client: "Video.cancel",
+    client: "Video.cancelVideo",
     example: { params: exampleParams(), response: { ...pendingExample(), status: "cancelled" } }
   }
 }))
 
 /**
- * The errors of {@link submit}.
+ * The errors of {@link submitVideo}.
  *
  * @since 0.1.0
  */
-export type SubmitFailure = Operation.ErrorOf<typeof submitVideo> | ClientError
+export type SubmitFailure = Operation.ErrorOf<typeof submitVideoOperation> | ClientError
 
 /**
- * The errors of {@link list}, {@link get}, {@link content} and {@link cancel}.
+ * The errors of {@link listVideos}, {@link getVideo}, {@link videoContent} and {@link cancelVideo}.
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof getVideo> | ClientError
+export type Failure = Operation.ErrorOf<typeof getVideoOperation> | ClientError
 
 /**
  * Submits a video job. Use `VideoProgress` to follow it.
  *
  * @since 0.1.0
  */
-export const submit = (request: Request, options?: CallOptions): Effect.Effect<Job, SubmitFailure, GatewayClient> =>
-  call(submitVideo, { ...options, json: request })
+export const submitVideo = (
+  request: Request,
+  options?: CallOptions
+): Effect.Effect<Job, SubmitFailure, GatewayClient> => call(submitVideoOperation, { ...options, json: request })
 
 /**
  * Which jobs to list.
@@ -582,9 +584,9 @@ export interface ListOptions extends PageOptions {
  *
  * @since 0.1.0
  */
-export const list = (options?: ListOptions): Effect.Effect<JobList, Failure, GatewayClient> =>
+export const listVideos = (options?: ListOptions): Effect.Effect<JobList, Failure, GatewayClient> =>
   Effect.flatMap(GatewayClient, ({ workspaceId }) =>
-    call(listVideos, { query: { ...options, workspace_id: options?.workspace_id ?? workspaceId } })
+    call(listVideosOperation, { query: { ...options, workspace_id: options?.workspace_id ?? workspaceId } })
   )
 
 /**
@@ -594,12 +596,12 @@ export const list = (options?: ListOptions): Effect.Effect<JobList, Failure, Gat
  *
  * @since 0.1.0
  */
-export const get = (
+export const getVideo = (
   id: string,
   options?: { readonly wait?: Duration.Input | undefined }
 ): Effect.Effect<Job, Failure, GatewayClient> => {
   const wait = options?.wait === undefined ? undefined : Duration.toSeconds(options.wait)
-  return call(getVideo, { params: { id }, query: { wait }, longPoll: wait })
+  return call(getVideoOperation, { params: { id }, query: { wait }, longPoll: wait })
 }
 
 /**
@@ -612,15 +614,16 @@ export const get = (
  *
  * @since 0.1.0
  */
-export const content = (
+export const videoContent = (
   id: string,
   options?: RangeOptions & { readonly index?: number | undefined }
 ): Stream.Stream<Uint8Array, Failure, GatewayClient> =>
-  download(videoContent, { params: { id }, query: { index: options?.index } }, options?.range)
+  download(videoContentOperation, { params: { id }, query: { index: options?.index } }, options?.range)
 
 /**
  * Cancels a job. A job in a final state is returned unchanged.
  *
  * @since 0.1.0
  */
-export const cancel = (id: string): Effect.Effect<Job, Failure, GatewayClient> => call(cancelVideo, { params: { id } })
+export const cancelVideo = (id: string): Effect.Effect<Job, Failure, GatewayClient> =>
+  call(cancelVideoOperation, { params: { id } })

@@ -103,21 +103,21 @@ export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof 
  *
  * @since 0.1.0
  */
-export const listVideoModels = Operation.make("listVideoModels", "GET", "/videos/models", {
+export const listVideoModelsOperation = Operation.make("listVideoModels", "GET", "/videos/models", {
   access: "any key",
   success: ListResponse,
   error: rateLimitedErrors
 })
 
 /**
- * The request of {@link listVideoModels}.
+ * The request of {@link listVideoModelsOperation}.
  *
  * @since 0.1.0
  */
-export const listVideoModelsEndpoint = Operation.endpoint(listVideoModels, () => ({
+export const listVideoModelsEndpoint = Operation.endpoint(listVideoModelsOperation, () => ({
   reference: {
     summary: "List video models",
-    client: "VideoModels.list",
+    client: "VideoModels.listVideoModels",
     example: {
       response: {
         data: [
@@ -158,16 +158,16 @@ export const listVideoModelsEndpoint = Operation.endpoint(listVideoModels, () =>
 }))
 
 /**
- * The errors of {@link list}.
+ * The errors of {@link listVideoModels}.
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof listVideoModels> | ClientError
+export type Failure = Operation.ErrorOf<typeof listVideoModelsOperation> | ClientError
 
 /**
  * Lists the available video models.
  *
  * @since 0.1.0
  */
-export const list = (): Effect.Effect<ReadonlyArray<VideoModel>, Failure, GatewayClient> =>
-  dataOf(call(listVideoModels, {}))
+export const listVideoModels = (): Effect.Effect<ReadonlyArray<VideoModel>, Failure, GatewayClient> =>
+  dataOf(call(listVideoModelsOperation, {}))

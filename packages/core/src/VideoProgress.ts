@@ -68,7 +68,7 @@ export const watch = (id: string, options?: Options): Stream.Stream<Video.Job, V
     Effect.fnUntraced(function* (previous) {
       const asked = yield* Clock.monotonicTimeNanos
       const wait = previous === undefined ? undefined : interval / 1000
-      const job = yield* call(Video.getVideo, { params: { id }, query: { wait }, longPoll: wait ?? 0 })
+      const job = yield* call(Video.getVideoOperation, { params: { id }, query: { wait }, longPoll: wait ?? 0 })
       const changed = previous?.status !== job.status || previous.progress !== job.progress
       // A service that ignores `wait` answers at once. Wait here instead, to keep the interval.
       const early = interval - Number((yield* Clock.monotonicTimeNanos) - asked) / 1e6
@@ -97,7 +97,7 @@ export class NotCompleted extends Data.TaggedError("VideoNotCompleted")<NotCompl
 
   /** The operation that returned the job. */
   get operation(): string {
-    return Video.getVideo.identifier
+    return Video.getVideoOperation.identifier
   }
 
   override get message(): string {

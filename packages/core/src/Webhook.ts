@@ -23,7 +23,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Timestamp } from "./Identifiers.ts"
 import { open } from "./internal/open.ts"
-import { getVideo, Job } from "./Video.ts"
+import { getVideoOperation, Job } from "./Video.ts"
 
 /**
  * The types of events.
@@ -52,7 +52,7 @@ export const Event = Schema.Struct({
 const DecodedEvent = Schema.Struct({
   type: open<EventType>(),
   timestamp: Schema.String,
-  data: getVideo.success
+  data: getVideoOperation.success
 })
 
 /**

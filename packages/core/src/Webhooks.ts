@@ -183,7 +183,7 @@ const exampleDelivery = (): typeof Delivery.Encoded => ({
  *
  * @since 0.1.0
  */
-export const rotateWebhookSecret = Operation.make(
+export const rotateWebhookSecretOperation = Operation.make(
   "rotateWebhookSecret",
   "POST",
   "/workspaces/:id/webhook-secret/rotate",
@@ -191,16 +191,16 @@ export const rotateWebhookSecret = Operation.make(
 )
 
 /**
- * The request of {@link rotateWebhookSecret}.
+ * The request of {@link rotateWebhookSecretOperation}.
  *
  * @since 0.1.0
  */
-export const rotateWebhookSecretEndpoint = Operation.endpoint(rotateWebhookSecret, () => ({
+export const rotateWebhookSecretEndpoint = Operation.endpoint(rotateWebhookSecretOperation, () => ({
   params: { id: WorkspaceRef },
   payload: RotateRequest,
   reference: {
     summary: "Replace the webhook secret",
-    client: "Webhooks.rotateSecret",
+    client: "Webhooks.rotateWebhookSecret",
     example: {
       params: { id: exampleWorkspaceId },
       request: { keep_previous_for: 3600 },
@@ -222,18 +222,18 @@ export const rotateWebhookSecretEndpoint = Operation.endpoint(rotateWebhookSecre
  *
  * @since 0.1.0
  */
-export const listWebhookDeliveries = Operation.make("listWebhookDeliveries", "GET", "/webhooks/deliveries", {
+export const listWebhookDeliveriesOperation = Operation.make("listWebhookDeliveries", "GET", "/webhooks/deliveries", {
   access: "management key",
   success: DeliveryListResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link listWebhookDeliveries}.
+ * The request of {@link listWebhookDeliveriesOperation}.
  *
  * @since 0.1.0
  */
-export const listWebhookDeliveriesEndpoint = Operation.endpoint(listWebhookDeliveries, () => ({
+export const listWebhookDeliveriesEndpoint = Operation.endpoint(listWebhookDeliveriesOperation, () => ({
   query: {
     after: Page.after,
     /** 1 to 100. Default: 50. */
@@ -248,7 +248,7 @@ export const listWebhookDeliveriesEndpoint = Operation.endpoint(listWebhookDeliv
   },
   reference: {
     summary: "List webhook deliveries",
-    client: "Webhooks.listDeliveries",
+    client: "Webhooks.listWebhookDeliveries",
     example: { query: { status: "delivered" }, response: { data: [exampleDelivery()], has_more: false } }
   }
 }))
@@ -264,22 +264,22 @@ const delivery = {
  *
  * @since 0.1.0
  */
-export const getWebhookDelivery = Operation.make("getWebhookDelivery", "GET", "/webhooks/deliveries/:id", {
+export const getWebhookDeliveryOperation = Operation.make("getWebhookDelivery", "GET", "/webhooks/deliveries/:id", {
   access: "management key",
   success: DeliveryResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link getWebhookDelivery}.
+ * The request of {@link getWebhookDeliveryOperation}.
  *
  * @since 0.1.0
  */
-export const getWebhookDeliveryEndpoint = Operation.endpoint(getWebhookDelivery, () => ({
+export const getWebhookDeliveryEndpoint = Operation.endpoint(getWebhookDeliveryOperation, () => ({
   params: delivery,
   reference: {
     summary: "Get a webhook delivery",
-    client: "Webhooks.getDelivery",
+    client: "Webhooks.getWebhookDelivery",
     example: { params: { id: "evt_7d1c2b3a" }, response: { data: exampleDelivery() } }
   }
 }))
@@ -290,23 +290,28 @@ export const getWebhookDeliveryEndpoint = Operation.endpoint(getWebhookDelivery,
  *
  * @since 0.1.0
  */
-export const redeliverWebhook = Operation.make("redeliverWebhook", "POST", "/webhooks/deliveries/:id/redeliver", {
-  access: "management key",
-  idempotency: "always",
-  success: DeliveryResponse,
-  error: managementErrors
-})
+export const redeliverWebhookOperation = Operation.make(
+  "redeliverWebhook",
+  "POST",
+  "/webhooks/deliveries/:id/redeliver",
+  {
+    access: "management key",
+    idempotency: "always",
+    success: DeliveryResponse,
+    error: managementErrors
+  }
+)
 
 /**
- * The request of {@link redeliverWebhook}.
+ * The request of {@link redeliverWebhookOperation}.
  *
  * @since 0.1.0
  */
-export const redeliverWebhookEndpoint = Operation.endpoint(redeliverWebhook, () => ({
+export const redeliverWebhookEndpoint = Operation.endpoint(redeliverWebhookOperation, () => ({
   params: delivery,
   reference: {
     summary: "Send a webhook again",
-    client: "Webhooks.redeliver",
+    client: "Webhooks.redeliverWebhook",
     example: {
       params: { id: "evt_7d1c2b3a" },
       response: { data: { ...exampleDelivery(), status: "pending", finished_at: null } }
@@ -335,8 +340,8 @@ export interface ListOptions {
  *
  * @since 0.1.0
  */
-export const rotateSecret = Effect.fnUntraced(function* (workspaceId: string, request: RotateRequest = {}) {
-  const { data } = yield* call(rotateWebhookSecret, { params: { id: workspaceId }, json: request })
+export const rotateWebhookSecret = Effect.fnUntraced(function* (workspaceId: string, request: RotateRequest = {}) {
+  const { data } = yield* call(rotateWebhookSecretOperation, { params: { id: workspaceId }, json: request })
   return data
 })
 
@@ -349,20 +354,20 @@ export const rotateSecret = Effect.fnUntraced(function* (workspaceId: string, re
  * import { Effect } from "effect"
  *
  * const redeliverFailed = Effect.gen(function*() {
- *   const { data } = yield* Webhooks.listDeliveries({ status: "failed" })
- *   yield* Effect.forEach(data, ({ id }) => Webhooks.redeliver(id))
+ *   const { data } = yield* Webhooks.listWebhookDeliveries({ status: "failed" })
+ *   yield* Effect.forEach(data, ({ id }) => Webhooks.redeliverWebhook(id))
  * })
  * ```
  *
  * @since 0.1.0
  */
-export const listDeliveries = Effect.fnUntraced(function* (options: ListOptions = {}) {
-  return yield* call(listWebhookDeliveries, { query: { ...options } })
+export const listWebhookDeliveries = Effect.fnUntraced(function* (options: ListOptions = {}) {
+  return yield* call(listWebhookDeliveriesOperation, { query: { ...options } })
 })
 
 /** @since 0.1.0 */
-export const getDelivery = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* call(getWebhookDelivery, { params: { id } })
+export const getWebhookDelivery = Effect.fnUntraced(function* (id: string) {
+  const { data } = yield* call(getWebhookDeliveryOperation, { params: { id } })
   return data
 })
 
@@ -371,7 +376,7 @@ export const getDelivery = Effect.fnUntraced(function* (id: string) {
  *
  * @since 0.1.0
  */
-export const redeliver = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* call(redeliverWebhook, { params: { id } })
+export const redeliverWebhook = Effect.fnUntraced(function* (id: string) {
+  const { data } = yield* call(redeliverWebhookOperation, { params: { id } })
   return data
 })

@@ -242,22 +242,22 @@ const example = (): typeof Workspace.Encoded => ({
  *
  * @since 0.1.0
  */
-export const createWorkspace = Operation.make("createWorkspace", "POST", "/workspaces", {
+export const createWorkspaceOperation = Operation.make("createWorkspace", "POST", "/workspaces", {
   access: "management key",
   success: Response.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
 /**
- * The request of {@link createWorkspace}.
+ * The request of {@link createWorkspaceOperation}.
  *
  * @since 0.1.0
  */
-export const createWorkspaceEndpoint = Operation.endpoint(createWorkspace, () => ({
+export const createWorkspaceEndpoint = Operation.endpoint(createWorkspaceOperation, () => ({
   payload: CreateRequest,
   reference: {
     summary: "Create a workspace",
-    client: "Workspaces.create",
+    client: "Workspaces.createWorkspace",
     example: {
       request: { name: "Search team", slug: "search-team", description: "Rerank for the product search" },
       response: { data: { ...example(), credits: 0, default_callback_url: null } }
@@ -272,22 +272,22 @@ export const createWorkspaceEndpoint = Operation.endpoint(createWorkspace, () =>
  *
  * @since 0.1.0
  */
-export const listWorkspaces = Operation.make("listWorkspaces", "GET", "/workspaces", {
+export const listWorkspacesOperation = Operation.make("listWorkspaces", "GET", "/workspaces", {
   access: "management key",
   success: ListResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link listWorkspaces}.
+ * The request of {@link listWorkspacesOperation}.
  *
  * @since 0.1.0
  */
-export const listWorkspacesEndpoint = Operation.endpoint(listWorkspaces, () => ({
+export const listWorkspacesEndpoint = Operation.endpoint(listWorkspacesOperation, () => ({
   query: OffsetPage,
   reference: {
     summary: "List workspaces",
-    client: "Workspaces.list",
+    client: "Workspaces.listWorkspaces",
     example: { query: { limit: "10" }, response: { data: [example()], total_count: 1 } }
   }
 }))
@@ -299,22 +299,22 @@ export const listWorkspacesEndpoint = Operation.endpoint(listWorkspaces, () => (
  *
  * @since 0.1.0
  */
-export const getWorkspace = Operation.make("getWorkspace", "GET", "/workspaces/:id", {
+export const getWorkspaceOperation = Operation.make("getWorkspace", "GET", "/workspaces/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
 /**
- * The request of {@link getWorkspace}.
+ * The request of {@link getWorkspaceOperation}.
  *
  * @since 0.1.0
  */
-export const getWorkspaceEndpoint = Operation.endpoint(getWorkspace, () => ({
+export const getWorkspaceEndpoint = Operation.endpoint(getWorkspaceOperation, () => ({
   params,
   reference: {
     summary: "Get a workspace",
-    client: "Workspaces.get",
+    client: "Workspaces.getWorkspace",
     example: { params: { id: "search-team" }, response: { data: example() } }
   }
 }))
@@ -326,23 +326,23 @@ export const getWorkspaceEndpoint = Operation.endpoint(getWorkspace, () => ({
  *
  * @since 0.1.0
  */
-export const updateWorkspace = Operation.make("updateWorkspace", "PATCH", "/workspaces/:id", {
+export const updateWorkspaceOperation = Operation.make("updateWorkspace", "PATCH", "/workspaces/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
 /**
- * The request of {@link updateWorkspace}.
+ * The request of {@link updateWorkspaceOperation}.
  *
  * @since 0.1.0
  */
-export const updateWorkspaceEndpoint = Operation.endpoint(updateWorkspace, () => ({
+export const updateWorkspaceEndpoint = Operation.endpoint(updateWorkspaceOperation, () => ({
   params,
   payload: UpdateRequest,
   reference: {
     summary: "Change a workspace",
-    client: "Workspaces.update",
+    client: "Workspaces.updateWorkspace",
     example: {
       params: { id: "search-team" },
       request: { default_callback_url: "https://example.com/hooks/video" },
@@ -364,18 +364,18 @@ export const updateWorkspaceEndpoint = Operation.endpoint(updateWorkspace, () =>
  *
  * @since 0.1.0
  */
-export const deleteWorkspace = Operation.make("deleteWorkspace", "DELETE", "/workspaces/:id", {
+export const deleteWorkspaceOperation = Operation.make("deleteWorkspace", "DELETE", "/workspaces/:id", {
   access: "management key",
   success: DeleteResponse,
   error: managementErrors
 })
 
 /**
- * The request of {@link deleteWorkspace}.
+ * The request of {@link deleteWorkspaceOperation}.
  *
  * @since 0.1.0
  */
-export const deleteWorkspaceEndpoint = Operation.endpoint(deleteWorkspace, () => ({
+export const deleteWorkspaceEndpoint = Operation.endpoint(deleteWorkspaceOperation, () => ({
   params,
   query: {
     /** Accepted without effect: the default workspace cannot be deleted. */
@@ -383,7 +383,7 @@ export const deleteWorkspaceEndpoint = Operation.endpoint(deleteWorkspace, () =>
   },
   reference: {
     summary: "Delete a workspace",
-    client: "Workspaces.remove",
+    client: "Workspaces.deleteWorkspace",
     example: { params: { id: "search-team" }, response: { deleted: true } }
   }
 }))
@@ -396,7 +396,7 @@ export const deleteWorkspaceEndpoint = Operation.endpoint(deleteWorkspace, () =>
  *
  * @since 0.1.0
  */
-export const addCredits = Operation.make("addCredits", "POST", "/workspaces/:id/credits", {
+export const addCreditsOperation = Operation.make("addCredits", "POST", "/workspaces/:id/credits", {
   access: "management key",
   idempotency: "by key",
   success: Response,
@@ -404,17 +404,17 @@ export const addCredits = Operation.make("addCredits", "POST", "/workspaces/:id/
 })
 
 /**
- * The request of {@link addCredits}.
+ * The request of {@link addCreditsOperation}.
  *
  * @since 0.1.0
  */
-export const addCreditsEndpoint = Operation.endpoint(addCredits, () => ({
+export const addCreditsEndpoint = Operation.endpoint(addCreditsOperation, () => ({
   params,
   headers: idempotencyHeaders,
   payload: AddCreditsRequest,
   reference: {
     summary: "Add credits to a workspace",
-    client: "Workspaces.topUp",
+    client: "Workspaces.addCredits",
     example: { params: { id: "search-team" }, request: { amount: 25 }, response: { data: example() } }
   }
 }))
@@ -424,7 +424,7 @@ export const addCreditsEndpoint = Operation.endpoint(addCredits, () => ({
  *
  * @since 0.1.0
  */
-export type Failure = Operation.ErrorOf<typeof getWorkspace> | ClientError
+export type Failure = Operation.ErrorOf<typeof getWorkspaceOperation> | ClientError
 
 /**
  * Creates a workspace without credits.
@@ -435,40 +435,40 @@ export type Failure = Operation.ErrorOf<typeof getWorkspace> | ClientError
  * import { Effect } from "effect"
  *
  * const newTeam = Effect.gen(function*() {
- *   const { id } = yield* Workspaces.create({ name: "Search team", slug: "search-team" })
- *   yield* Workspaces.topUp(id, { amount: 25 })
- *   return yield* Keys.create({ name: "search", workspace_id: id })
+ *   const { id } = yield* Workspaces.createWorkspace({ name: "Search team", slug: "search-team" })
+ *   yield* Workspaces.addCredits(id, { amount: 25 })
+ *   return yield* Keys.createKey({ name: "search", workspace_id: id })
  * })
  * ```
  *
  * @since 0.1.0
  */
-export const create = (request: CreateRequest): Effect.Effect<Workspace, Failure, GatewayClient> =>
-  dataOf(call(createWorkspace, { json: request }))
+export const createWorkspace = (request: CreateRequest): Effect.Effect<Workspace, Failure, GatewayClient> =>
+  dataOf(call(createWorkspaceOperation, { json: request }))
 
 /**
  * Lists the workspaces of the organization in the order of creation.
  *
  * @since 0.1.0
  */
-export const list = (options: OffsetPageOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
-  call(listWorkspaces, { query: { ...options } })
+export const listWorkspaces = (options: OffsetPageOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+  call(listWorkspacesOperation, { query: { ...options } })
 
 /**
  * Returns the workspace with this `id` or `slug`.
  *
  * @since 0.1.0
  */
-export const get = (id: string): Effect.Effect<Workspace, Failure, GatewayClient> =>
-  dataOf(call(getWorkspace, { params: { id } }))
+export const getWorkspace = (id: string): Effect.Effect<Workspace, Failure, GatewayClient> =>
+  dataOf(call(getWorkspaceOperation, { params: { id } }))
 
 /**
  * Changes the given fields.
  *
  * @since 0.1.0
  */
-export const update = (id: string, request: UpdateRequest): Effect.Effect<Workspace, Failure, GatewayClient> =>
-  dataOf(call(updateWorkspace, { params: { id }, json: request }))
+export const updateWorkspace = (id: string, request: UpdateRequest): Effect.Effect<Workspace, Failure, GatewayClient> =>
+  dataOf(call(updateWorkspaceOperation, { params: { id }, json: request }))
 
 /**
  * Deletes a workspace permanently and moves its credits to the default workspace. Fails with
@@ -476,17 +476,17 @@ export const update = (id: string, request: UpdateRequest): Effect.Effect<Worksp
  *
  * @since 0.1.0
  */
-export const remove = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
-  Effect.asVoid(call(deleteWorkspace, { params: { id } }))
+export const deleteWorkspace = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
+  Effect.asVoid(call(deleteWorkspaceOperation, { params: { id } }))
 
 /**
  * Adds credits to the workspace's balance.
  *
  * @since 0.1.0
  */
-export const topUp = (
+export const addCredits = (
   id: string,
   request: AddCreditsRequest,
   options?: CallOptions
 ): Effect.Effect<Workspace, Failure, GatewayClient> =>
-  dataOf(call(addCredits, { ...options, params: { id }, json: request }))
+  dataOf(call(addCreditsOperation, { ...options, params: { id }, json: request }))

@@ -114,7 +114,7 @@ describe("a service error", () => {
 
   it("is documented without its tag and what the client adds", () => {
     const { components } = OpenApi.fromApi(GatewayApi.GatewayApi)
-    for (const { name } of Rerank.rerank.error) {
+    for (const { name } of Rerank.rerankOperation.error) {
       expect(components.schemas[name]).toMatchObject({ properties: { error: {} } })
       for (const field of ["_tag", "operation", "attempts", "idempotencyKey"]) {
         expect(components.schemas[name]).not.toMatchObject({ properties: { [field]: {} } })
@@ -124,7 +124,7 @@ describe("a service error", () => {
 
   it("is made from its status, if the operation has that status", () => {
     const of = (status: number) =>
-      GatewayError.ofStatus<GatewayError.GatewayError>(Rerank.rerank.error, status, {
+      GatewayError.ofStatus<GatewayError.GatewayError>(Rerank.rerankOperation.error, status, {
         message: "m",
         metadata: { retry_after: 2 }
       })

@@ -82,10 +82,10 @@ describe("the request line", () => {
     ],
     ["GET /api/v1/files/f_1", (client) => client.getFile("f_1")],
     ["GET /api/v1/files/f_1/content", (client) => Stream.runDrain(client.fileContent("f_1"))],
-    ["GET /api/v1/videos", using(Video.list())],
+    ["GET /api/v1/videos", using(Video.listVideos())],
     [
       `GET /api/v1/videos?status=completed&after=v_1&limit=5&workspace_id=${g}`,
-      using(Video.list({ status: "completed", after: "v_1", limit: 5, workspace_id: g }))
+      using(Video.listVideos({ status: "completed", after: "v_1", limit: 5, workspace_id: g }))
     ],
     ["GET /api/v1/videos/v_1", (client) => client.getVideo("v_1")],
     ["GET /api/v1/videos/v_1?wait=2.5", (client) => client.getVideo("v_1", { wait: "2500 millis" })],
@@ -97,12 +97,12 @@ describe("the request line", () => {
       "GET /api/v1/models?output_modalities=rerank%2Cvideo&offset=2&limit=5",
       (client) => client.listModels({ output_modalities: "rerank,video", offset: 2, limit: 5 })
     ],
-    ["GET /api/v1/models/count?output_modalities=video", using(Models.count({ output_modalities: "video" }))],
-    ["GET /api/v1/model/cohere/rerank-v3.5", using(Models.get("cohere/rerank-v3.5"))],
-    ["GET /api/v1/model/replicate/google%2Fveo%3Afree", using(Models.get("replicate/google/veo:free"))],
-    ["GET /api/v1/models/tei/*/endpoints", using(ModelEndpoints.list("tei/*"))],
-    ["GET /api/v1/videos/models", using(VideoModels.list())],
-    ["GET /api/v1/providers", using(Providers.list())],
+    ["GET /api/v1/models/count?output_modalities=video", using(Models.countModels({ output_modalities: "video" }))],
+    ["GET /api/v1/model/cohere/rerank-v3.5", using(Models.getModel("cohere/rerank-v3.5"))],
+    ["GET /api/v1/model/replicate/google%2Fveo%3Afree", using(Models.getModel("replicate/google/veo:free"))],
+    ["GET /api/v1/models/tei/*/endpoints", using(ModelEndpoints.listModelEndpoints("tei/*"))],
+    ["GET /api/v1/videos/models", using(VideoModels.listVideoModels())],
+    ["GET /api/v1/providers", using(Providers.listProviders())],
     ["POST /api/v1/keys/ephemeral", (client) => client.createEphemeralKey()],
     ["POST /api/v1/keys", (client) => client.createKey({ name: "n" })],
     [`GET /api/v1/keys?workspace_id=${g}`, (client) => client.listKeys({ workspace_id: g })],
@@ -122,7 +122,7 @@ describe("the request line", () => {
     ],
     [
       "GET /api/v1/guardrails/assignments/keys?offset=2&limit=5",
-      using(Guardrails.allAssignments({ offset: 2, limit: 5 }))
+      using(Guardrails.listAllAssignments({ offset: 2, limit: 5 }))
     ],
     [`GET /api/v1/guardrails/${g}`, (client) => client.getGuardrail(g)],
     [`PATCH /api/v1/guardrails/${g}`, (client) => client.updateGuardrail(g, { name: "n" })],
@@ -136,50 +136,52 @@ describe("the request line", () => {
     [`PATCH /api/v1/workspaces/${g}`, (client) => client.updateWorkspace(g, { name: "n" })],
     ["GET /api/v1/credits", (client) => client.getCredits()],
     [`POST /api/v1/workspaces/${g}/credits`, (client) => client.addCredits(g, { amount: 1 })],
-    [`POST /api/v1/workspaces/${g}/webhook-secret/rotate`, using(Webhooks.rotateSecret(g))],
-    ["GET /api/v1/webhooks/deliveries", using(Webhooks.listDeliveries())],
+    [`POST /api/v1/workspaces/${g}/webhook-secret/rotate`, using(Webhooks.rotateWebhookSecret(g))],
+    ["GET /api/v1/webhooks/deliveries", using(Webhooks.listWebhookDeliveries())],
     [
       "GET /api/v1/webhooks/deliveries?after=d&limit=5&status=failed&type=video.expired&video_id=v",
-      using(Webhooks.listDeliveries({ after: "d", limit: 5, status: "failed", type: "video.expired", video_id: "v" }))
+      using(
+        Webhooks.listWebhookDeliveries({ after: "d", limit: 5, status: "failed", type: "video.expired", video_id: "v" })
+      )
     ],
-    ["GET /api/v1/webhooks/deliveries/d", using(Webhooks.getDelivery("d"))],
-    ["POST /api/v1/webhooks/deliveries/d/redeliver", using(Webhooks.redeliver("d"))],
-    ["POST /api/v1/byok", using(Byok.create({ provider: "p", key: "k" }))],
-    ["GET /api/v1/byok", using(Byok.list())],
+    ["GET /api/v1/webhooks/deliveries/d", using(Webhooks.getWebhookDelivery("d"))],
+    ["POST /api/v1/webhooks/deliveries/d/redeliver", using(Webhooks.redeliverWebhook("d"))],
+    ["POST /api/v1/byok", using(Byok.createByokKey({ provider: "p", key: "k" }))],
+    ["GET /api/v1/byok", using(Byok.listByokKeys())],
     [
       `GET /api/v1/byok?workspace_id=${g}&provider=p&offset=2&limit=5`,
-      using(Byok.list({ workspace_id: g, provider: "p", offset: 2, limit: 5 }))
+      using(Byok.listByokKeys({ workspace_id: g, provider: "p", offset: 2, limit: 5 }))
     ],
-    [`GET /api/v1/byok/${g}`, using(Byok.get(g))],
-    [`PATCH /api/v1/byok/${g}`, using(Byok.update(g, { disabled: true }))],
-    [`DELETE /api/v1/byok/${g}`, using(Byok.remove(g))],
+    [`GET /api/v1/byok/${g}`, using(Byok.getByokKey(g))],
+    [`PATCH /api/v1/byok/${g}`, using(Byok.updateByokKey(g, { disabled: true }))],
+    [`DELETE /api/v1/byok/${g}`, using(Byok.deleteByokKey(g))],
     [
       "POST /api/v1/observability/destinations",
-      using(Destinations.create({ name: "n", type: "webhook", config: { url: "https://a.example" } }))
+      using(Destinations.createDestination({ name: "n", type: "webhook", config: { url: "https://a.example" } }))
     ],
     [
       `GET /api/v1/observability/destinations?workspace_id=${g}&offset=2&limit=1`,
-      using(Destinations.list({ workspace_id: g, offset: 2, limit: 1 }))
+      using(Destinations.listDestinations({ workspace_id: g, offset: 2, limit: 1 }))
     ],
-    [`GET /api/v1/observability/destinations/${g}`, using(Destinations.get(g))],
-    [`PATCH /api/v1/observability/destinations/${g}`, using(Destinations.update(g, { enabled: false }))],
-    [`DELETE /api/v1/observability/destinations/${g}`, using(Destinations.remove(g))],
-    [`GET /api/v1/generation?id=${g}`, using(Generations.get(g))],
-    ["GET /api/v1/activity", using(Activity.list())],
+    [`GET /api/v1/observability/destinations/${g}`, using(Destinations.getDestination(g))],
+    [`PATCH /api/v1/observability/destinations/${g}`, using(Destinations.updateDestination(g, { enabled: false }))],
+    [`DELETE /api/v1/observability/destinations/${g}`, using(Destinations.deleteDestination(g))],
+    [`GET /api/v1/generation?id=${g}`, using(Generations.getGeneration(g))],
+    ["GET /api/v1/activity", using(Activity.listAllActivity())],
     [
       `GET /api/v1/activity?date=2026-11-21&api_key_hash=h&workspace_id=${g}&group_by=workspace`,
-      using(Activity.list({ date: "2026-11-21", api_key_hash: "h", workspace_id: g, group_by: "workspace" }))
+      using(Activity.listAllActivity({ date: "2026-11-21", api_key_hash: "h", workspace_id: g, group_by: "workspace" }))
     ],
-    ["GET /api/v1/activity?after=a&limit=5", using(Activity.page({ after: "a", limit: 5 }))],
-    ["GET /api/v1/generations", using(Generations.list())],
+    ["GET /api/v1/activity?after=a&limit=5", using(Activity.listActivity({ after: "a", limit: 5 }))],
+    ["GET /api/v1/generations", using(Generations.listGenerations())],
     [
       "GET /api/v1/generations?after=a&status=failed&error_status=529",
-      using(Generations.list({ after: "a", status: "failed", error_status: 529 }))
+      using(Generations.listGenerations({ after: "a", status: "failed", error_status: 529 }))
     ],
-    ["GET /api/v1/generations?user=customer-17", using(Generations.list({ user: "customer-17" }))],
+    ["GET /api/v1/generations?user=customer-17", using(Generations.listGenerations({ user: "customer-17" }))],
     [
       "GET /api/v1/generations?request_id=req_1&operation=video",
-      using(Generations.list({ request_id: "req_1", operation: "video" }))
+      using(Generations.listGenerations({ request_id: "req_1", operation: "video" }))
     ]
   ]
 

@@ -127,7 +127,7 @@ describe("transformClient", () => {
   it.effect("changes every request of the client", () => {
     const stub = Stub.make((_, number) => (number === 1 ? "cut" : Stub.json({ data: Stub.keyRecord })))
     return Effect.gen(function* () {
-      yield* CurrentKey.get.pipe(
+      yield* CurrentKey.currentKey.pipe(
         Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.make({ schedule: () => Schedule.forever }))
       )
       expect(stub.sent.map(({ headers }) => headers["x-signature"])).toEqual(["signed", "signed"])

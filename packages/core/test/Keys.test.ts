@@ -76,7 +76,7 @@ describe("a new key", () => {
     Effect.gen(function* () {
       const gateway = yield* Gateway.Gateway
       const created = yield* gateway.createKey({ name: "n" })
-      expect(Schema.encodeSync(Keys.createKey.success)(created)).toEqual(responses.createKey)
+      expect(Schema.encodeSync(Keys.createKeyOperation.success)(created)).toEqual(responses.createKey)
       const passedOn = yield* HttpServerResponse.schemaJson(Keys.EphemeralResponse)(yield* gateway.createEphemeralKey())
       const text = yield* Effect.promise(() => HttpServerResponse.toWeb(passedOn).text())
       expect(JSON.parse(text)).toEqual(responses.createEphemeralKey)

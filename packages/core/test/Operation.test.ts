@@ -38,7 +38,7 @@ const accepts =
 describe("the traits of the operations", () => {
   it("are stated by all", () => {
     expect(undeclared).toEqual([])
-    expect(Operation.of(GatewayApi.GatewayApi.groups.files.endpoints.getFile)).toBe(Files.getFile)
+    expect(Operation.of(GatewayApi.GatewayApi.groups.files.endpoints.getFile)).toBe(Files.getFileOperation)
   })
 
   it("have the names of the client's methods", () => {
@@ -206,7 +206,7 @@ describe("the traits of the operations", () => {
 
 describe("an operation", () => {
   it("is recognized among other exports of its file", () => {
-    expect(Operation.isOperation(Rerank.rerank)).toBe(true)
+    expect(Operation.isOperation(Rerank.rerankOperation)).toBe(true)
     for (const other of [Rerank.Request, Rerank.rerankEndpoint, GatewayError.BadRequest, "rerank", undefined]) {
       expect(Operation.isOperation(other)).toBe(false)
     }

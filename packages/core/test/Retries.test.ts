@@ -140,7 +140,7 @@ describe("a POST that creates something", () => {
   const calls: { readonly [name: string]: Call } = {
     createGuardrail: (client) => client.createGuardrail({ name: "n" }),
     "ProviderFiles.upload": () => ProviderFiles.upload("provider_a", { file: new Uint8Array(3) }),
-    createByokKey: () => Byok.create({ provider: "p", key: "k" })
+    createByokKey: () => Byok.createByokKey({ provider: "p", key: "k" })
   }
 
   for (const [name, call] of Object.entries(calls)) {

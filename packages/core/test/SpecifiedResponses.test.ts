@@ -58,27 +58,27 @@ interface Specified {
 
 const records: { readonly [name: string]: Specified } = {
   "a deletion in the shape native [spec C1 C2 C3 C9]": {
-    operation: Files.deleteFile,
+    operation: Files.deleteFileOperation,
     listed: { _shape: "native", id: "f", type: "file_deleted" },
     full: { _shape: "native", id: "f", type: "file_deleted" }
   },
   "a deletion in the shape compat_a [spec C4 C5 C6]": {
-    operation: Files.deleteFile,
+    operation: Files.deleteFileOperation,
     listed: { _shape: "compat_a", id: "f", object: "file", deleted: true },
     full: { _shape: "compat_a", id: "f", object: "file", deleted: true }
   },
   "a deletion in the shape compat_b [spec C7 C8]": {
-    operation: Files.deleteFile,
+    operation: Files.deleteFileOperation,
     listed: { _shape: "compat_b", id: "f", type: "file_deleted" },
     full: { _shape: "compat_b", id: "f", type: "file_deleted" }
   },
   "the key record [spec D26 K2]": {
-    operation: CurrentKey.currentKey,
+    operation: CurrentKey.currentKeyOperation,
     listed: { data: keyRecord },
     full: { data: { ...keyRecord, workspace_id: "w", organization_id: "o", allowed_data_regions: ["eu"] } }
   },
   "a ranking [spec E2 E4 E5 E6 E7 E8 E9]": {
-    operation: Rerank.rerank,
+    operation: Rerank.rerankOperation,
     listed: { id: "r", model: "m", results: [{ index: 0, relevance_score: 1, document: { text: "d" } }] },
     full: {
       id: "r",
@@ -90,7 +90,7 @@ const records: { readonly [name: string]: Specified } = {
     }
   },
   "a transcript [spec F1 F2 F3 F4 F5 F6 F7]": {
-    operation: Transcription.transcribe,
+    operation: Transcription.transcribeOperation,
     listed: { text: "a" },
     full: {
       text: "a",
@@ -104,7 +104,7 @@ const records: { readonly [name: string]: Specified } = {
     }
   },
   "a job [spec G1 G2 G10 G11]": {
-    operation: Video.submitVideo,
+    operation: Video.submitVideoOperation,
     listed: job,
     full: {
       ...job,
@@ -119,7 +119,7 @@ const records: { readonly [name: string]: Specified } = {
     }
   },
   "an assignment [spec H1 O8]": {
-    operation: Guardrails.assignKeys,
+    operation: Guardrails.assignKeysOperation,
     listed: { assigned_count: 1 },
     full: { assigned_count: 1, not_found: ["h"], replaced: [{ key_hash: "h", previous_guardrail_id: "g" }] }
   }
@@ -182,16 +182,16 @@ describe("the client decodes", () => {
   }
 
   it("periods of a limit and states of a job that it does not know [spec D27]", () => {
-    const { success } = CurrentKey.currentKey
+    const { success } = CurrentKey.currentKeyOperation
     const yearly = { data: { ...keyRecord, limit_reset: "yearly" } }
     expect(Schema.decodeUnknownSync(success)(yearly)).toEqual(yearly)
     expect(() => Schema.decodeUnknownSync(success)({ data: { ...keyRecord, limit_reset: 1 } })).toThrow("Expected")
     const queued = { ...job, status: "queued" }
-    for (const operation of [Video.submitVideo, Video.getVideo, Video.cancelVideo]) {
+    for (const operation of [Video.submitVideoOperation, Video.getVideoOperation, Video.cancelVideoOperation]) {
       expect(Schema.decodeUnknownSync(operation.success)(queued)).toEqual(queued)
     }
     const list = { data: [queued], has_more: false }
-    expect(Schema.decodeUnknownSync(Video.listVideos.success)(list)).toEqual(list)
+    expect(Schema.decodeUnknownSync(Video.listVideosOperation.success)(list)).toEqual(list)
     expect(Video.isFinal("queued")).toBe(false)
     expectTypeOf<"queued">().toExtend<Video.Job["status"]>()
     expectTypeOf<"yearly">().toExtend<CurrentKey.KeyRecord["limit_reset"]>()
@@ -231,14 +231,14 @@ describe("the client decodes", () => {
   it("lists of keys with unknown periods, other offsets, and without what has no value", () => {
     const decoded = { ...listed, ...valueless }
     const page = { data: [listed], has_more: false }
-    expect(Schema.decodeUnknownSync(Keys.listKeys.success)(page)).toEqual({ ...page, data: [decoded] })
-    for (const operation of [Keys.getKey, Keys.updateKey]) {
+    expect(Schema.decodeUnknownSync(Keys.listKeysOperation.success)(page)).toEqual({ ...page, data: [decoded] })
+    for (const operation of [Keys.getKeyOperation, Keys.updateKeyOperation]) {
       expect(Schema.decodeUnknownSync(operation.success)({ data: listed })).toEqual({ data: decoded })
     }
-    const { data } = Schema.decodeUnknownSync(Keys.createKey.success)({ data: listed, key: "k" })
+    const { data } = Schema.decodeUnknownSync(Keys.createKeyOperation.success)({ data: listed, key: "k" })
     expect(data).toEqual(decoded)
     const short = { key: "k", expires_at: created_at }
-    expect(Schema.decodeUnknownSync(Keys.createEphemeralKey.success)(short).expires_at).toBe(created_at)
+    expect(Schema.decodeUnknownSync(Keys.createEphemeralKeyOperation.success)(short).expires_at).toBe(created_at)
     expectTypeOf<"yearly">().toExtend<Keys.Key["limit_reset"]>()
   })
 
@@ -262,13 +262,20 @@ describe("the client decodes", () => {
       ignored_providers: null
     }
     const page = { data: [sent], total_count: 1 }
-    expect(Schema.decodeUnknownSync(Guardrails.listGuardrails.success)(page)).toEqual({ ...page, data: [decoded] })
-    for (const operation of [Guardrails.createGuardrail, Guardrails.getGuardrail, Guardrails.updateGuardrail]) {
+    expect(Schema.decodeUnknownSync(Guardrails.listGuardrailsOperation.success)(page)).toEqual({
+      ...page,
+      data: [decoded]
+    })
+    for (const operation of [
+      Guardrails.createGuardrailOperation,
+      Guardrails.getGuardrailOperation,
+      Guardrails.updateGuardrailOperation
+    ]) {
       expect(Schema.decodeUnknownSync(operation.success)({ data: sent })).toEqual({ data: decoded })
     }
     const assignment = { id: "a", key_hash: "h", key_name: "n", key_label: "l", guardrail_id: "g", created_at }
     const assignments = { data: [assignment], total_count: 1 }
-    for (const operation of [Guardrails.listAssignments, Guardrails.listAllAssignments]) {
+    for (const operation of [Guardrails.listAssignmentsOperation, Guardrails.listAllAssignmentsOperation]) {
       expect(Schema.decodeUnknownSync(operation.success)(assignments)).toEqual({
         data: [{ ...assignment, assigned_by: null }],
         total_count: 1
@@ -279,7 +286,7 @@ describe("the client decodes", () => {
   it("a key record without what a caller ignores, and without what has no value [spec D21]", () => {
     const valued = ["creator_user_id", "expires_at", "limit", "limit_remaining", "limit_reset"] as const
     const rest = Struct.omit(keyRecord, [...valued, "rate_limit"])
-    expect(Schema.decodeUnknownSync(CurrentKey.currentKey.success)({ data: rest })).toEqual({
+    expect(Schema.decodeUnknownSync(CurrentKey.currentKeyOperation.success)({ data: rest })).toEqual({
       data: {
         ...rest,
         creator_user_id: null,

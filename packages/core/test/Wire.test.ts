@@ -295,13 +295,13 @@ describe("the service's schemas decode what the client sends", () => {
     createWorkspace: (client, body) => client.createWorkspace(body),
     updateWorkspace: (client, body) => client.updateWorkspace("w", body),
     addCredits: (client, body) => client.addCredits("w", body),
-    rotateWebhookSecret: (_, body) => Webhooks.rotateSecret("w", body),
-    createByokKey: (_, body) => Byok.create(body),
-    updateByokKey: (_, body) => Byok.update("k", body),
-    createDestination: (_, body) => Destinations.create(body),
-    updateDestination: (_, body) => Destinations.update("d", body),
-    cohereRerank: (_, body) => CohereRerank.rank(body),
-    cohereRerankV1: (_, body) => CohereRerank.rankV1(body)
+    rotateWebhookSecret: (_, body) => Webhooks.rotateWebhookSecret("w", body),
+    createByokKey: (_, body) => Byok.createByokKey(body),
+    updateByokKey: (_, body) => Byok.updateByokKey("k", body),
+    createDestination: (_, body) => Destinations.createDestination(body),
+    updateDestination: (_, body) => Destinations.updateDestination("d", body),
+    cohereRerank: (_, body) => CohereRerank.cohereRerank(body),
+    cohereRerankV1: (_, body) => CohereRerank.cohereRerankV1(body)
   }
 
   it("every operation with a JSON body is tested", () => {

@@ -68,7 +68,7 @@ describe("a client with the words of OpenRouter's clients", () => {
   it.effect("translates the shape of a workspace in requests and responses", () => {
     const stub = Stub.make(({ text }) => Stub.json({ sent: text }, 400))
     return Effect.gen(function* () {
-      yield* Effect.flip(Workspaces.update(workspaceId, { name: "native", file_shape: "compat_b" }))
+      yield* Effect.flip(Workspaces.updateWorkspace(workspaceId, { name: "native", file_shape: "compat_b" }))
       expect(stub.sent[0]?.text).toBe('{"name":"native","file_shape":"anthropic"}')
     }).pipe(stub.run({ wireNames }))
   })

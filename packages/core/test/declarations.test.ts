@@ -10,7 +10,7 @@ const folder = join(root, "test-results", "declarations")
 
 const code = `import { Gateway, Keys, Rerank, Transcription, Video } from "@model-gateway/core"
 import { Effect } from "effect"
-export const best = (q: string) => Rerank.rank({ model: "m", query: q, documents: ["apples", "pears"] })
+export const best = (q: string) => Rerank.rerank({ model: "m", query: q, documents: ["apples", "pears"] })
 export const first = (q: string) => Effect.map(best(q), ({ results }) => results[0]?.document.text)
 export const ranked = (q: string, documents: Array<string>) =>
   Effect.gen(function* () {
@@ -19,9 +19,9 @@ export const ranked = (q: string, documents: Array<string>) =>
   })
 export const method = (q: string) =>
   Effect.flatMap(Gateway.Gateway, (gateway) => gateway.rerank({ model: "m", query: q, documents: ["d"] }))
-export const spoken = (file: Blob) => Transcription.create({ model: "m", file })
-export const filmed = (prompt: string) => Video.submit({ model: "m", prompt })
-export const made = (name: string) => Keys.create({ name })
+export const spoken = (file: Blob) => Transcription.transcribe({ model: "m", file })
+export const filmed = (prompt: string) => Video.submitVideo({ model: "m", prompt })
+export const made = (name: string) => Keys.createKey({ name })
 `
 
 const declarations = async (): Promise<ReadonlyMap<string, string>> => {

@@ -13,7 +13,7 @@ import { Gateway, Rerank } from "@model-gateway/core"
 declare const gateway: Gateway.Gateway["Service"]
 export const rerank: never = gateway.rerank
 export const getKey: never = gateway.getKey
-const best = (q: string) => Rerank.rank({ model: "m", query: q, documents: [q] })
+const best = (q: string) => Rerank.rerank({ model: "m", query: q, documents: [q] })
 export const helper: never = best
 const method = Effect.flatMap(Gateway.Gateway, (gateway) => gateway.rerank({ model: "m", query: "q", documents: ["d"] }))
 export const composed: never = method

@@ -133,22 +133,22 @@ describe("the errors of an operation", () => {
 
   it("of a call are those of its operation", () => {
     type Management = Only<400 | 401 | 403 | 404 | 500>
-    expectTypeOf<ErrorsOf<typeof Byok.create>>().toEqualTypeOf<Management>()
-    expectTypeOf<ErrorsOf<typeof Byok.list>>().toEqualTypeOf<Management>()
-    expectTypeOf<ErrorsOf<typeof Byok.get>>().toEqualTypeOf<Management>()
-    expectTypeOf<ErrorsOf<typeof Byok.update>>().toEqualTypeOf<Management>()
-    expectTypeOf<ErrorsOf<typeof Byok.remove>>().toEqualTypeOf<Management>()
-    expectTypeOf<ErrorsOf<typeof Activity.list>>().toEqualTypeOf<Management>()
-    expectTypeOf<ErrorsOf<typeof Generations.list>>().toEqualTypeOf<Management>()
-    expectTypeOf<ErrorsOf<typeof Generations.get>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500 | 503>>()
-    expectTypeOf<AnswerOf<typeof Generations.get>>().toEqualTypeOf<Generations.Generation>()
-    expectTypeOf<AnswerOf<typeof Byok.create>>().toEqualTypeOf<Byok.ByokKey>()
+    expectTypeOf<ErrorsOf<typeof Byok.createByokKey>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Byok.listByokKeys>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Byok.getByokKey>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Byok.updateByokKey>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Byok.deleteByokKey>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Activity.listAllActivity>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Generations.listGenerations>>().toEqualTypeOf<Management>()
+    expectTypeOf<ErrorsOf<typeof Generations.getGeneration>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500 | 503>>()
+    expectTypeOf<AnswerOf<typeof Generations.getGeneration>>().toEqualTypeOf<Generations.Generation>()
+    expectTypeOf<AnswerOf<typeof Byok.createByokKey>>().toEqualTypeOf<Byok.ByokKey>()
     expectTypeOf<ErrorsOf<typeof ProviderFiles.upload<"provider_a">>>().toEqualTypeOf<Expected["uploadFile"]>()
     expectTypeOf<AnswerOf<typeof ProviderFiles.get<"provider_a">>>().toEqualTypeOf<typeof FileShapes.CompatAFile.Type>()
     expectTypeOf<AnswerOf<typeof ProviderFiles.list<"provider_b">>>().toEqualTypeOf<
       typeof FileShapes.CompatBFileList.Type
     >()
-    expectTypeOf<ServicesOf<typeof Byok.create>>().toEqualTypeOf<GatewayClient.GatewayClient>()
+    expectTypeOf<ServicesOf<typeof Byok.createByokKey>>().toEqualTypeOf<GatewayClient.GatewayClient>()
   })
 
   it("are never any, unknown or never, and neither are the responses", () => {
@@ -157,11 +157,11 @@ describe("the errors of an operation", () => {
   })
 
   it("of operations without a method are those of their functions", () => {
-    expectTypeOf<ErrorsOf<typeof Destinations.create>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
-    expectTypeOf<ErrorsOf<typeof Destinations.list>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
-    expectTypeOf<ErrorsOf<typeof Destinations.get>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
-    expectTypeOf<ErrorsOf<typeof Destinations.update>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
-    expectTypeOf<ErrorsOf<typeof Destinations.remove>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
+    expectTypeOf<ErrorsOf<typeof Destinations.createDestination>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
+    expectTypeOf<ErrorsOf<typeof Destinations.listDestinations>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
+    expectTypeOf<ErrorsOf<typeof Destinations.getDestination>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
+    expectTypeOf<ErrorsOf<typeof Destinations.updateDestination>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
+    expectTypeOf<ErrorsOf<typeof Destinations.deleteDestination>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
   })
 
   it("of a watched job are those of getVideo", () => {

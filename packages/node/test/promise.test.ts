@@ -145,7 +145,9 @@ describe("createClient", () => {
 
   it("runs an operation that has no method", async () => {
     const { baseUrl, received } = await serve(({ response }) => json(response, envelope(404), 404))
-    expect(await rejection((await clientOf({ baseUrl })).run(Generations.get("gen-1")))).toBeInstanceOf(NotFound)
+    expect(await rejection((await clientOf({ baseUrl })).run(Generations.getGeneration("gen-1")))).toBeInstanceOf(
+      NotFound
+    )
     expect(received[0]?.request.url).toContain("gen-1")
   })
 

@@ -87,7 +87,7 @@ const operations: {
     result: Samples.wav
   },
   listVideos: {
-    call: using(Video.list({ status: "completed" })),
+    call: using(Video.listVideos({ status: "completed" })),
     answer: Samples.videoJobList,
     result: Samples.videoJobList
   },
@@ -111,19 +111,23 @@ const operations: {
     answer: Samples.modelListResponse,
     result: [Samples.model]
   },
-  countModels: { call: using(Models.count()), answer: Samples.modelCountResponse, result: 1 },
-  getModel: { call: using(Models.get("a/b/c:free")), answer: Samples.modelResponse, result: Samples.model },
+  countModels: { call: using(Models.countModels()), answer: Samples.modelCountResponse, result: 1 },
+  getModel: { call: using(Models.getModel("a/b/c:free")), answer: Samples.modelResponse, result: Samples.model },
   listModelEndpoints: {
-    call: using(ModelEndpoints.list("sandbox/title-card")),
+    call: using(ModelEndpoints.listModelEndpoints("sandbox/title-card")),
     answer: Samples.modelEndpointsResponse,
     result: Samples.modelEndpointsResponse.data
   },
   listVideoModels: {
-    call: using(VideoModels.list()),
+    call: using(VideoModels.listVideoModels()),
     answer: Samples.videoModelListResponse,
     result: [Samples.videoModel]
   },
-  listProviders: { call: using(Providers.list()), answer: Samples.providerListResponse, result: [Samples.provider] },
+  listProviders: {
+    call: using(Providers.listProviders()),
+    answer: Samples.providerListResponse,
+    result: [Samples.provider]
+  },
   createEphemeralKey: {
     call: (gateway) => gateway.createEphemeralKey(Samples.ephemeralKeyRequest),
     answer: Samples.ephemeralKeyResponse,
@@ -181,7 +185,7 @@ const operations: {
     result: Samples.unassignResponse
   },
   listAllAssignments: {
-    call: using(Guardrails.allAssignments({ offset: 1 })),
+    call: using(Guardrails.listAllAssignments({ offset: 1 })),
     answer: Samples.assignmentList,
     result: Samples.assignmentList
   },
@@ -226,97 +230,97 @@ const operations: {
     result: Samples.workspace
   },
   rotateWebhookSecret: {
-    call: using(Webhooks.rotateSecret(Samples.workspaceId, Samples.webhookRotateRequest)),
+    call: using(Webhooks.rotateWebhookSecret(Samples.workspaceId, Samples.webhookRotateRequest)),
     answer: Samples.webhookRotateResponse,
     result: Samples.webhookRotateResponse.data
   },
   listWebhookDeliveries: {
-    call: using(Webhooks.listDeliveries({ status: "delivered" })),
+    call: using(Webhooks.listWebhookDeliveries({ status: "delivered" })),
     answer: Samples.webhookDeliveryListResponse,
     result: Samples.webhookDeliveryListResponse
   },
   getWebhookDelivery: {
-    call: using(Webhooks.getDelivery(Samples.webhookDelivery.id)),
+    call: using(Webhooks.getWebhookDelivery(Samples.webhookDelivery.id)),
     answer: Samples.webhookDeliveryResponse,
     result: Samples.webhookDelivery
   },
   redeliverWebhook: {
-    call: using(Webhooks.redeliver(Samples.webhookDelivery.id)),
+    call: using(Webhooks.redeliverWebhook(Samples.webhookDelivery.id)),
     answer: Samples.webhookDeliveryResponse,
     result: Samples.webhookDelivery
   },
   createByokKey: {
-    call: using(Byok.create(Samples.byokCreateRequest)),
+    call: using(Byok.createByokKey(Samples.byokCreateRequest)),
     answer: Samples.byokResponse,
     result: Samples.byokKey
   },
   listByokKeys: {
-    call: using(Byok.list({ limit: 1 })),
+    call: using(Byok.listByokKeys({ limit: 1 })),
     answer: Samples.byokListResponse,
     result: Samples.byokListResponse
   },
   getByokKey: {
-    call: using(Byok.get(Samples.byokKeyId)),
+    call: using(Byok.getByokKey(Samples.byokKeyId)),
     answer: Samples.byokResponse,
     result: Samples.byokKey
   },
   updateByokKey: {
-    call: using(Byok.update(Samples.byokKeyId, Samples.byokUpdateRequest)),
+    call: using(Byok.updateByokKey(Samples.byokKeyId, Samples.byokUpdateRequest)),
     answer: Samples.byokResponse,
     result: Samples.byokKey
   },
   deleteByokKey: {
-    call: using(Byok.remove(Samples.byokKeyId)),
+    call: using(Byok.deleteByokKey(Samples.byokKeyId)),
     answer: Samples.byokDeleteResponse,
     result: undefined
   },
   createDestination: {
-    call: using(Destinations.create(Samples.destinationCreateRequest)),
+    call: using(Destinations.createDestination(Samples.destinationCreateRequest)),
     answer: Samples.destinationCreateResponse,
     result: Samples.destinationCreateResponse
   },
   listDestinations: {
-    call: using(Destinations.list({ limit: 1 })),
+    call: using(Destinations.listDestinations({ limit: 1 })),
     answer: Samples.destinationListResponse,
     result: Samples.destinationListResponse
   },
   getDestination: {
-    call: using(Destinations.get(Samples.destinationId)),
+    call: using(Destinations.getDestination(Samples.destinationId)),
     answer: Samples.destinationResponse,
     result: Samples.destination
   },
   cohereRerank: {
-    call: using(CohereRerank.rank(Samples.cohereRerankRequest)),
+    call: using(CohereRerank.cohereRerank(Samples.cohereRerankRequest)),
     answer: Samples.cohereRerankResponse,
     result: Samples.cohereRerankResponse
   },
   cohereRerankV1: {
-    call: using(CohereRerank.rankV1(Samples.cohereRerankV1Request)),
+    call: using(CohereRerank.cohereRerankV1(Samples.cohereRerankV1Request)),
     answer: Samples.cohereRerankV1Response,
     result: Samples.cohereRerankV1Response
   },
   updateDestination: {
-    call: using(Destinations.update(Samples.destinationId, Samples.destinationUpdateRequest)),
+    call: using(Destinations.updateDestination(Samples.destinationId, Samples.destinationUpdateRequest)),
     answer: Samples.destinationResponse,
     result: Samples.destination
   },
   deleteDestination: {
-    call: using(Destinations.remove(Samples.destinationId)),
+    call: using(Destinations.deleteDestination(Samples.destinationId)),
     answer: Samples.destinationDeleteResponse,
     result: undefined
   },
   getGeneration: {
-    call: using(Generations.get(Samples.generationId)),
+    call: using(Generations.getGeneration(Samples.generationId)),
     answer: Samples.generationResponse,
     result: Samples.generation
   },
   listActivity: {
-    call: using(Activity.list({ date: "2026-11-21" })),
+    call: using(Activity.listAllActivity({ date: "2026-11-21" })),
     answer: Samples.activityResponse,
     result: Samples.activityResponse.data
   },
   listGenerations: {
-    call: using(Generations.list({ status: "completed" })),
+    call: using(Generations.listGenerations({ status: "completed" })),
     answer: Samples.generationListResponse,
     result: Samples.generationListResponse
   }

@@ -59,7 +59,7 @@ const rerank = (id: string, random: Random) => {
   const call = (options?: { readonly idempotencyKey: string }) => use((gateway) => gateway.rerank(request, options))
   return {
     name: "rerank",
-    operation: Rerank.rerank,
+    operation: Rerank.rerankOperation,
     effect: call(),
     repeat: (idempotencyKey: string) => call({ idempotencyKey }),
     limit: "call",
@@ -81,7 +81,7 @@ const transcription = (
   const call = (options?: { readonly idempotencyKey: string }) => use((gateway) => gateway.transcribe(request, options))
   return {
     name,
-    operation: Transcription.transcribe,
+    operation: Transcription.transcribeOperation,
     effect: call(),
     repeat: (idempotencyKey) => call({ idempotencyKey }),
     limit: "call",
@@ -126,7 +126,7 @@ export const onDisk = (path: string, bytes: Buffer): Effect.Effect<OnDisk> =>
 
 const currentKey: Call<CurrentKey.KeyRecord, CurrentKey.Failure> = {
   name: "key information",
-  operation: CurrentKey.currentKey,
+  operation: CurrentKey.currentKeyOperation,
   effect: use((gateway) => gateway.currentKey),
   limit: "call",
   problem: ({ usage }) => unless(usage === 1.234, "the record is another")
@@ -137,7 +137,7 @@ const assignKeys = (random: Random): Call<Guardrails.AssignResponse, Guardrails.
   for (let more = random.below(50); more > 0; more--) key_hashes.push("1".repeat(64))
   return {
     name: "guardrail assignment",
-    operation: Guardrails.assignKeys,
+    operation: Guardrails.assignKeysOperation,
     effect: use((gateway) => gateway.assignKeys("2f3c1f5e-1111-4222-8333-444455556666", { key_hashes })),
     limit: "call",
     problem: ({ assigned_count }) => unless(assigned_count === key_hashes.length, "the answer is of another call")
@@ -150,7 +150,7 @@ const video = Effect.fnUntraced(function* (id: string, run: Run) {
     use((gateway) => gateway.submitVideo(request, options))
   const job = yield* run<Video.Job, Video.SubmitFailure>(id, {
     name: "video submission",
-    operation: Video.submitVideo,
+    operation: Video.submitVideoOperation,
     effect: submit(),
     repeat: (idempotencyKey) => submit({ idempotencyKey }),
     limit: "call",
@@ -160,7 +160,7 @@ const video = Effect.fnUntraced(function* (id: string, run: Run) {
   if (job === undefined) return
   const final = yield* run<Video.Job | undefined, Video.Failure>(`${id}w`, {
     name: "video watch",
-    operation: Video.getVideo,
+    operation: Video.getVideoOperation,
     effect: VideoProgress.watch(job.id).pipe(
       Stream.runFold(
         () => job,
@@ -173,7 +173,7 @@ const video = Effect.fnUntraced(function* (id: string, run: Run) {
   if (final?.status !== "completed") return
   yield* run<Uint8Array, Video.Failure>(`${id}c`, {
     name: "video download",
-    operation: Video.videoContent,
+    operation: Video.videoContentOperation,
     effect: collected(useBytes((gateway) => gateway.videoContent(job.id))),
     limit: "download",
     problem: (bytes) => sameBytes(bytes, bytesOf(job.id, bytes.length))
@@ -189,7 +189,7 @@ const files = Effect.fnUntraced(function* (id: string, random: Random, run: Run)
     use((gateway) => gateway.uploadFile({ file: bytes, filename: `${id}.bin`, purpose: id }, options))
   const file = yield* run<Files.File, Files.UploadFailure>(id, {
     name: "file upload",
-    operation: Files.uploadFile,
+    operation: Files.uploadFileOperation,
     effect: upload(),
     repeat: (idempotencyKey) => upload({ idempotencyKey }),
     limit: "call",
@@ -199,14 +199,14 @@ const files = Effect.fnUntraced(function* (id: string, random: Random, run: Run)
   if (file === undefined) return
   yield* run<Uint8Array, Files.Failure>(`${id}c`, {
     name: "file download",
-    operation: Files.fileContent,
+    operation: Files.fileContentOperation,
     effect: collected(useBytes((gateway) => gateway.fileContent(file.id))),
     limit: "download",
     problem: (actual) => sameBytes(actual, bytes)
   })
   yield* run<Files.Deletion, Files.DeleteFailure>(`${id}d`, {
     name: "file deletion",
-    operation: Files.deleteFile,
+    operation: Files.deleteFileOperation,
     effect: use((gateway) => gateway.deleteFile(file.id)),
     limit: "call",
     problem: (deletion) => unless(deletion.id === file.id, "the answer is of another call")

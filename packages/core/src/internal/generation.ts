@@ -228,7 +228,7 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
  *
  * @since 0.1.0
  */
-export const getGeneration = Operation.make("getGeneration", "GET", "/generation", {
+export const getGenerationOperation = Operation.make("getGeneration", "GET", "/generation", {
   access: "any key",
   success: Response,
   error: [BadRequest, Unauthorized, Forbidden, NotFound, InternalServerError, ServiceUnavailable]

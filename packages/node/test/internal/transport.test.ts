@@ -201,7 +201,7 @@ describe("a redirect", () => {
   it.live("of a GET to the same origin is followed, with the credential", () => {
     const seen: Array<string> = []
     return Effect.gen(function* () {
-      assert.deepStrictEqual(yield* Models.list({ output_modalities: "rerank" }), [])
+      assert.deepStrictEqual(yield* Models.listModels({ output_modalities: "rerank" }), [])
       assert.deepStrictEqual(seen, ["/api/v1/models?output_modalities=rerank Bearer k", "/other?x=1 Bearer k"])
     }).pipe(
       Effect.provide(
@@ -217,7 +217,7 @@ describe("a redirect", () => {
   it.live("to another origin is not followed, and reaches the client as a response", () => {
     const elsewhere: Array<string | undefined> = []
     return Effect.gen(function* () {
-      const error = yield* Effect.flip(Models.list())
+      const error = yield* Effect.flip(Models.listModels())
       assert.strictEqual(error._tag, "InvalidResponse")
       assert.propertyVal(error, "status", 302)
       assert.deepStrictEqual(elsewhere, [])
@@ -257,7 +257,7 @@ describe("a redirect", () => {
   it.live("is followed at most 5 times", () => {
     let requests = 0
     return Effect.gen(function* () {
-      const error = yield* Effect.flip(Files.get("file_1"))
+      const error = yield* Effect.flip(Files.getFile("file_1"))
       assert.propertyVal(error, "status", 308)
       assert.strictEqual(requests, 6)
     }).pipe(

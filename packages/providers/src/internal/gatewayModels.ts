@@ -60,10 +60,10 @@ const ListedVideo = Schema.Struct({
 const List = Schema.Struct({ data: Schema.Array(Schema.Unknown) })
 
 /** The operations, without the fields that only a gateway of this project has. */
-const modelList = Operation.make("listModels", "GET", "/models", { ...Models.listModels, success: List })
+const modelList = Operation.make("listModels", "GET", "/models", { ...Models.listModelsOperation, success: List })
 
 const videoModelList = Operation.make("listVideoModels", "GET", "/videos/models", {
-  ...VideoModels.listVideoModels,
+  ...VideoModels.listVideoModelsOperation,
   success: List
 })
 

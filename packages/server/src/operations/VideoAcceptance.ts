@@ -7,7 +7,7 @@
  * requests to the sandbox models that answer with a status.
  */
 import { PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
-import { type Request, submitVideo } from "@model-gateway/core/Video"
+import { type Request, submitVideoOperation } from "@model-gateway/core/Video"
 import type { VideoOffer } from "@model-gateway/providers/Offer"
 import { unsupported } from "@model-gateway/providers/Video"
 import type { Reason } from "@model-gateway/providers/ProviderError"
@@ -22,7 +22,7 @@ import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import * as VideoRequests from "../video/VideoRequest.ts"
 
 /** The errors that a submission can be rejected with. */
-export type Refusal = (typeof submitVideo.error)[number]["Type"]
+export type Refusal = (typeof submitVideoOperation.error)[number]["Type"]
 
 /** An accepted request: the offer with its credential, and the exact request. */
 export interface Accepted extends Candidate<VideoOffer> {
@@ -44,7 +44,7 @@ const refusalOf = (reason: Reason): Refusal | undefined => {
     case "InvalidRequest":
       return Issues.invalid(reason.issues ?? [{ path: "", message: reason.message }])
     case "Simulated":
-      return ProviderFailures.forSimulated<Refusal>(submitVideo.error, reason)
+      return ProviderFailures.forSimulated<Refusal>(submitVideoOperation.error, reason)
     case "InputTooLarge":
       return new PayloadTooLarge({ error: { message: `${phrases[413]}: ${reason.message}` } })
     case "UnknownModel":

@@ -9,18 +9,18 @@ import {
   ofStatus,
   phrases
 } from "@model-gateway/core/GatewayError"
-import { rerank } from "@model-gateway/core/Rerank"
-import { transcribe } from "@model-gateway/core/Transcription"
+import { rerankOperation } from "@model-gateway/core/Rerank"
+import { transcribeOperation } from "@model-gateway/core/Transcription"
 import type { Reason, Simulated } from "@model-gateway/providers/ProviderError"
 import { Duration } from "effect"
 import * as Issues from "../http/Issues.ts"
 import type { Attempt, RoutingFailure } from "./Router.ts"
 
 /** How a rerank can fail because of its providers. */
-export type RerankFailure = (typeof rerank.error)[number]["Type"]
+export type RerankFailure = (typeof rerankOperation.error)[number]["Type"]
 
 /** How a transcription can fail because of its providers. */
-export type TranscriptionFailure = (typeof transcribe.error)[number]["Type"]
+export type TranscriptionFailure = (typeof transcribeOperation.error)[number]["Type"]
 
 type Status = keyof typeof phrases
 
@@ -138,8 +138,8 @@ const toError =
     return error(status) ?? error(otherwise) ?? new InternalServerError({ error: { message: phrases[500] } })
   }
 
-const toRerankError = toError<RerankFailure>(rerank.error)
-const toTranscriptionError = toError<TranscriptionFailure>(transcribe.error)
+const toRerankError = toError<RerankFailure>(rerankOperation.error)
+const toTranscriptionError = toError<TranscriptionFailure>(transcribeOperation.error)
 
 /** The error of a transcription that no provider served. The service's own deadline is a 504. */
 export const forTranscription = (failure: RoutingFailure): TranscriptionFailure =>

@@ -24,7 +24,7 @@ import {
 } from "@model-gateway/providers/ProviderError"
 import * as MicroCredits from "@model-gateway/providers/MicroCredits"
 import type { MaxPrice } from "@model-gateway/core/Routing"
-import { submitVideo } from "@model-gateway/core/Video"
+import { submitVideoOperation } from "@model-gateway/core/Video"
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
@@ -38,7 +38,7 @@ import * as ProviderFailures from "../../src/routing/ProviderFailures.ts"
 import * as Router from "../../src/routing/Router.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
 
-type VideoRefusal = (typeof submitVideo.error)[number]["Type"]
+type VideoRefusal = (typeof submitVideoOperation.error)[number]["Type"]
 
 const fail = (reason: Reason) => Effect.fail(new ProviderError({ reason }))
 
@@ -549,7 +549,7 @@ describe("ProviderFailures", () => {
 
   it("restricts a simulated status to the statuses of the operation", () => {
     const of = (status: (typeof simulatedStatuses)[number]) =>
-      ProviderFailures.forSimulated<VideoRefusal>(submitVideo.error, new Simulated({ status }))
+      ProviderFailures.forSimulated<VideoRefusal>(submitVideoOperation.error, new Simulated({ status }))
     expect(simulatedStatuses.map((status) => of(status).status)).toEqual([
       400, 401, 402, 403, 404, 413, 429, 500, 500, 500, 500, 500, 500
     ])

@@ -6,7 +6,7 @@ import { BrowserClient } from "@model-gateway/browser"
 import { Rerank } from "@model-gateway/core"
 import { Effect } from "effect"
 
-const program = Rerank.rank({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] }).pipe(
+const program = Rerank.rerank({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] }).pipe(
   Effect.provide(BrowserClient.layer({ tokenEndpoint: "/token" }))
 )
 

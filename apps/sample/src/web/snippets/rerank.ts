@@ -6,7 +6,7 @@ import { Effect } from "effect"
 const layer = BrowserClient.layer({ tokenEndpoint: "/token" })
 
 export const ranked = Effect.gen(function* () {
-  const { results } = yield* Rerank.rank({
+  const { results } = yield* Rerank.rerank({
     model: "sandbox/bm25",
     query: "capital of France",
     documents: ["Lyon is in France", "Paris is its capital"]

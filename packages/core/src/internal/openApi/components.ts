@@ -60,7 +60,7 @@ const modules: { readonly [name: string]: { readonly [name: string]: unknown } }
 }
 
 /**
- * Whether a part of the client, such as `Rerank.rank`, is a function. `CurrentKey.get` is an
+ * Whether a part of the client, such as `Rerank.rerank`, is a function. `CurrentKey.currentKey` is an
  * effect.
  */
 export const isFunction = (client: string): boolean => {
@@ -137,9 +137,9 @@ const makeRegistry = (): Registry => {
     add(name, value)
     if (known === undefined) paths.set(name, path)
   }
-  for (const { path, value } of exported) {
+  for (const { module, value } of exported) {
     const schema = Operation.isOperation(value) ? value.success : value
-    if (Operation.isOperation(value)) operations.set(value, path)
+    if (Operation.isOperation(value)) operations.set(value, `${module}.${value.identifier}`)
     if (!Schema.isSchema(schema)) continue
     // With the status of the response it is a copy of the schema that is exported.
     const name = byPart.get(partsOf(schema.ast))
@@ -162,6 +162,6 @@ export const nameOfForm = (schema: Schema.Top): string | undefined => registry()
 /** The path of the constant that a component is made of. */
 export const pathOf = (component: string): Path | undefined => registry().paths.get(component)
 
-/** The path of the constant that declares an operation. */
+/** The path of an operation, such as `Rerank.rerank`, which is that of the function that calls it. */
 export const pathOfOperation = (operation: Operation.Operation): Path | undefined =>
   registry().operations.get(operation)
