@@ -10,11 +10,11 @@ import { packages, root, sources } from "./Workspace.ts"
 const perCall = new Set<string>([
   "gateway/Connections.ts early",
   "gateway/LoadSettings.ts given",
-  "providers/Ranking.ts parts",
-  "providers/ResponseMemory.ts tickets",
-  "providers/internal/audioFrames.ts indices",
-  "providers/internal/audioWebm.ts ends",
-  "providers/internal/boundedBody.ts chunks",
+  "offers/Ranking.ts parts",
+  "offers/ResponseMemory.ts tickets",
+  "offers/internal/audioFrames.ts indices",
+  "offers/internal/audioWebm.ts ends",
+  "offers/BoundedBody.ts chunks",
   "sandbox/Bm25.ts noWords",
   "sandbox/Bm25.ts queryWords",
   "sandbox/Bm25.ts terms",
@@ -33,15 +33,15 @@ const perCall = new Set<string>([
   "server/http/RequestBody.ts plans",
   "server/site/StaticSite.ts files",
   // Structures that have their rows where they are used.
-  "providers/FairShare.ts held",
-  "providers/FairShare.ts waiting",
+  "offers/FairShare.ts held",
+  "offers/FairShare.ts waiting",
   "server/internal/LruMap.ts entries",
   // Only tests use the store in memory.
   "server/objects/ObjectStore.ts stored"
 ])
 
 const files = packages
-  .filter(({ name }) => ["gateway", "providers", "sandbox", "server"].includes(name))
+  .filter(({ name }) => ["gateway", "offers", "providers", "sandbox", "server"].includes(name))
   .flatMap((each) =>
     sources(each, "src").map(({ code, path }) => ({ code, path: path.replace("src/", `${each.name}/`) }))
   )

@@ -1,5 +1,5 @@
-// The direction of imports: core ← node, browser, testing, providers ← sandbox, server ← apps.
-// Sandbox and server do not import each other; tests of the server may import the sandbox.
+// The direction of imports: core ← node, browser, testing, offers ← providers, sandbox, server ← apps.
+// Of the last three, none imports another; tests of the server may.
 import { describe, expect, it } from "vitest"
 import { imports, type Package, packages, sources, withoutComments } from "./Workspace.ts"
 
@@ -7,11 +7,9 @@ const scope = "@model-gateway/"
 
 /** Which packages of this project a package's sources may import. */
 const mayImport = (from: Package, to: string): boolean => {
-  const outer = ["core", "node", "browser", "testing", "providers"]
   if (from.group === "apps") return packages.some((other) => other.group === "packages" && other.name === to)
   if (from.name === "core") return false
-  if (from.name === "server") return outer.includes(to)
-  if (from.name === "sandbox") return to === "core" || to === "providers"
+  if (["providers", "sandbox", "server"].includes(from.name)) return to === "core" || to === "offers"
   return to === "core"
 }
 
@@ -25,7 +23,7 @@ const packageOf = (specifier: string): string =>
 const isRelative = (specifier: string) => specifier.startsWith(".")
 /** What tests of several packages need and no package is the home of. */
 const isShared = (specifier: string) =>
-  /^(?:\.\.\/)+(?:scripts\/(?:chromium|perl|postgres|redis|s3|speech)|(?:packages\/)?providers\/test\/support\/\w*Double)\.mjs$/.test(
+  /^(?:\.\.\/)+(?:scripts\/(?:chromium|perl|postgres|redis|s3|speech)|(?:packages\/)?(?:providers\/test\/support\/\w*Double|offers\/test\/support\/recorded))\.mjs$/.test(
     specifier
   )
 const isBuiltin = (specifier: string) => specifier.startsWith("node:")

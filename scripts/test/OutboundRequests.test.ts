@@ -10,7 +10,7 @@ const expected: Readonly<Record<string, string>> = {
   "server/http/ProtocolChecks.ts": "nobody: it looks at incoming requests",
   "server/http/UpstreamLookup.ts": "nobody: it looks up the hosts of base URLs",
   "sandbox/internal/imageLink.ts": "links of callers to images, with the client of OutboundHttp",
-  "providers/UpstreamHttp.ts": "base URLs that the operator configures, and links at their origins",
+  "offers/UpstreamHttp.ts": "base URLs that the operator configures, and links at their origins",
   "providers/internal/gatewayClient.ts": "base URLs that the operator configures"
 }
 
@@ -38,7 +38,7 @@ describe("a source that can open a connection", () => {
   // Images, frames, references and audio are passed on to upstreams or decoded from data: URIs.
   it("is known, with those to whom it connects", () => {
     const found = packages
-      .filter(({ name }) => ["server", "providers", "sandbox"].includes(name))
+      .filter(({ name }) => ["server", "offers", "providers", "sandbox"].includes(name))
       .flatMap((each) =>
         sources(each, "src").map(({ code, path }) => ({ code, path: path.replace("src/", `${each.name}/`) }))
       )

@@ -1,7 +1,7 @@
 /** What people and programs read about the upstreams, and about the models and their offers. */
-import type { Offer } from "@model-gateway/providers/Offer"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import type { Pricing, VideoPrice } from "@model-gateway/providers/Pricing"
+import type { Offer } from "@model-gateway/offers/Offer"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import type { Pricing, VideoPrice } from "@model-gateway/offers/Pricing"
 import type { Settings } from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
 import type { Duration } from "effect"

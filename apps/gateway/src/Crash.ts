@@ -4,7 +4,7 @@
  *
  * Everything here is synchronous, because the process ends at once.
  */
-import * as SafeMessage from "@model-gateway/providers/SafeMessage"
+import * as SafeMessage from "@model-gateway/offers/SafeMessage"
 import { Context } from "effect"
 import { appendFileSync, rmSync, statSync, writeSync } from "node:fs"
 import { join } from "node:path"

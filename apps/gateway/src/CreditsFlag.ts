@@ -1,5 +1,5 @@
 /** A flag whose value is a number of credits, stored as micro-credits. */
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Option } from "effect"
 import { Flag } from "effect/cli"
 

@@ -1,5 +1,5 @@
 /** Reads the settings of {@link Settings} from the flags, the environment and the settings file. */
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { nearest } from "@model-gateway/server/Nearest"
 import * as Setting from "@model-gateway/server/Setting"
 import { type Config, ConfigProvider, Context, Effect, Option, Path, Redacted, SchemaIssue } from "effect"

@@ -1,9 +1,9 @@
 /** The models that the settings file defines, with the upstream of each of their offers. */
 import type { AnyAdapter } from "@model-gateway/providers/Adapters"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import type { Model } from "@model-gateway/providers/Model"
-import type { Kind } from "@model-gateway/providers/Offer"
-import type { PerToken, PerVideo, Pricing } from "@model-gateway/providers/Pricing"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import type { Model } from "@model-gateway/offers/Model"
+import type { Kind } from "@model-gateway/offers/Offer"
+import type { PerToken, PerVideo, Pricing } from "@model-gateway/offers/Pricing"
 import { nearest } from "@model-gateway/server/Nearest"
 import { Effect } from "effect"
 import { Failure } from "./Failure.ts"

@@ -9,7 +9,7 @@
 import * as Identifiers from "@model-gateway/core/Identifiers"
 import { Resolution } from "@model-gateway/core/Video"
 import { adapters } from "@model-gateway/providers/Adapters"
-import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
+import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 import { Duration, JsonSchema, Option, Predicate, Schema } from "effect"
 
 const decodeDuration = Schema.decodeUnknownOption(Schema.DurationFromString)

@@ -1,8 +1,8 @@
 /** The upstreams and the offers of this gateway, for what tells people about them. */
 import type { AnyAdapter } from "@model-gateway/providers/Adapters"
-import type { Upstream as AdapterUpstream } from "@model-gateway/providers/Adapter"
-import type { FileApi } from "@model-gateway/providers/FileApi"
-import type { DataPolicy, Offers } from "@model-gateway/providers/Offer"
+import type { Upstream as AdapterUpstream } from "@model-gateway/offers/Adapter"
+import type { FileApi } from "@model-gateway/offers/FileApi"
+import type { DataPolicy, Offers } from "@model-gateway/offers/Offer"
 import { Context, type Duration } from "effect"
 
 /** An upstream with its adapter. */

@@ -7,9 +7,9 @@
  * the default.
  */
 import * as AnthropicFiles from "@model-gateway/providers/AnthropicFiles"
-import type { Variables } from "@model-gateway/providers/Adapter"
+import type { Variables } from "@model-gateway/offers/Adapter"
 import { adapters, type AnyAdapter } from "@model-gateway/providers/Adapters"
-import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
+import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
 import { type Config, Duration, JsonSchema, type Option } from "effect"

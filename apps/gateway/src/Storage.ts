@@ -3,7 +3,7 @@
  * work before its first run and while it runs.
  */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
-import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as WorkspaceStore from "@model-gateway/server/access/WorkspaceStore"
 import { Effect, Layer, Option } from "effect"
 import { Flag } from "effect/cli"

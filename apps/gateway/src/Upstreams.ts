@@ -2,9 +2,9 @@
  * The upstreams of this gateway: those that the adapters have of their own, set by variables, and
  * those that the settings file names.
  */
-import { dataPolicyOf } from "@model-gateway/providers/Adapter"
+import { dataPolicyOf } from "@model-gateway/offers/Adapter"
 import { adapters, type AnyAdapter } from "@model-gateway/providers/Adapters"
-import { gatewayCredential } from "@model-gateway/providers/Offer"
+import { gatewayCredential } from "@model-gateway/offers/Offer"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { nearest } from "@model-gateway/server/Nearest"
 import { Effect } from "effect"

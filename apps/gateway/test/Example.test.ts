@@ -1,7 +1,7 @@
 /** The adapter that the guide shows: it is the file beside this one, and it works. */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import * as Adapter from "@model-gateway/providers/Adapter"
-import type { RerankRequest } from "@model-gateway/providers/Rerank"
+import * as Adapter from "@model-gateway/offers/Adapter"
+import type { RerankRequest } from "@model-gateway/offers/Rerank"
 import { ConfigProvider, Effect, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"

@@ -7,8 +7,8 @@
  * @since 0.1.0
  */
 import { AspectRatio, type Resolution } from "@model-gateway/core/Video"
-import type { Model } from "./Model.ts"
-import type { DataPolicy } from "./Offer.ts"
+import type { Model } from "@model-gateway/offers/Model"
+import type { DataPolicy } from "@model-gateway/offers/Offer"
 
 /**
  * Where a price is from. Pages were read as public archives keep them, so one may have changed
@@ -660,13 +660,6 @@ export const models: ReadonlyArray<BuiltIn> = [
 ]
 
 /**
- * The built-in models of an adapter.
- *
- * @since 0.1.0
- */
-export const of = (adapter: string): ReadonlyArray<BuiltIn> => models.filter((model) => model.adapter === adapter)
-
-/**
  * What the services of the adapters document of the data in requests, for an account whose owner
  * changed nothing, by the name of the adapter. A service without an entry documents nothing that
  * could be read. A contract or a setting of an account can differ: the settings file then declares
@@ -730,5 +723,21 @@ export const dataPolicies: Readonly<Record<string, DataPolicy & { readonly sourc
     retainsPrompts: true,
     promptRetentionDays: 55,
     source: { page: "https://ai.google.dev/gemini-api/docs/usage-policies", readOn: "2026-11-23" }
+  }
+}
+
+/**
+ * What is known of an adapter: its built-in models, and what its public service documents of the
+ * data in requests.
+ *
+ * @since 0.1.0
+ */
+export const of = (
+  adapter: string
+): { readonly models: ReadonlyArray<BuiltIn>; readonly dataPolicy: DataPolicy | undefined } => {
+  const { source: _, ...dataPolicy } = dataPolicies[adapter] ?? { source: undefined }
+  return {
+    models: models.filter((model) => model.adapter === adapter),
+    dataPolicy: Object.keys(dataPolicy).length === 0 ? undefined : dataPolicy
   }
 }

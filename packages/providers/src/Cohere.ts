@@ -11,18 +11,18 @@
  */
 import { Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import type { Adapter, Upstream } from "./Adapter.ts"
+import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import { overHttp } from "./internal/offers.ts"
-import type { RerankModel } from "./Model.ts"
-import * as Offer from "./Offer.ts"
-import type { Credential, RerankOffer } from "./Offer.ts"
-import { cost, maxCount, type PerSearchUnit, searchUnits } from "./Pricing.ts"
-import * as Passthrough from "./Passthrough.ts"
-import { invalidFields, InvalidRequest, OutOfCredit, type Reason, Timeout } from "./ProviderError.ts"
-import * as Ranking from "./Ranking.ts"
-import type { RerankRequest } from "./Rerank.ts"
-import type * as UpstreamHttp from "./UpstreamHttp.ts"
+import type { RerankModel } from "@model-gateway/offers/Model"
+import * as Offer from "@model-gateway/offers/Offer"
+import type { Credential, RerankOffer } from "@model-gateway/offers/Offer"
+import { cost, maxCount, type PerSearchUnit, searchUnits } from "@model-gateway/offers/Pricing"
+import * as Passthrough from "@model-gateway/offers/Passthrough"
+import { invalidFields, InvalidRequest, OutOfCredit, type Reason, Timeout } from "@model-gateway/offers/ProviderError"
+import * as Ranking from "@model-gateway/offers/Ranking"
+import type { RerankRequest } from "@model-gateway/offers/Rerank"
+import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 // Request mapping
 
@@ -233,7 +233,7 @@ const rerank = (
  * ```ts
  * import { Redacted } from "effect"
  * import * as Cohere from "@model-gateway/providers/Cohere"
- * import { gatewayCredential } from "@model-gateway/providers/Offer"
+ * import { gatewayCredential } from "@model-gateway/offers/Offer"
  *
  * declare const apiKey: string
  *
@@ -254,7 +254,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://api.cohere.com",
   credential: "required",
   kinds: ["rerank"],
-  models: Catalogue.of("cohere"),
+  ...Catalogue.of("cohere"),
   offers: overHttp({
     isModel: (model): model is PricedModel => model.kind === "rerank" && model.pricing.unit === "search_unit",
     expected: "must be a rerank model with a price per search unit",

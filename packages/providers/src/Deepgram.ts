@@ -10,23 +10,22 @@
 import { AudioFormat } from "@model-gateway/core/Transcription"
 import { Effect, Schema } from "effect"
 import { HttpBody, HttpClientRequest } from "effect/http"
-import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import { mediaTypes } from "./internal/audioType.ts"
-import { decode as decodeParameters } from "./internal/parameters.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
-import type { TranscriptionModel } from "./Model.ts"
-import * as Offer from "./Offer.ts"
-import type { Credential, TranscriptionOffer } from "./Offer.ts"
-import * as Passthrough from "./Passthrough.ts"
-import { cost, type PerSecond } from "./Pricing.ts"
+import type { TranscriptionModel } from "@model-gateway/offers/Model"
+import * as Offer from "@model-gateway/offers/Offer"
+import type { Credential, TranscriptionOffer } from "@model-gateway/offers/Offer"
+import * as Passthrough from "@model-gateway/offers/Passthrough"
+import { cost, type PerSecond } from "@model-gateway/offers/Pricing"
 import type {
   TranscriptionRequest,
   TranscriptionResponse,
   TranscriptionSegment,
   TranscriptionWord
-} from "./Transcription.ts"
-import * as UpstreamHttp from "./UpstreamHttp.ts"
+} from "@model-gateway/offers/Transcription"
+import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 // Configuration
 
@@ -325,7 +324,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://api.deepgram.com/v1",
   credential: "required",
   kinds: ["transcription"],
-  models: Catalogue.of("deepgram"),
+  ...Catalogue.of("deepgram"),
   offers: ({ baseUrl, timeLimit, ...upstream }, models) =>
     Effect.gen(function* () {
       const authentication = { header: "authorization", scheme: "Token" }

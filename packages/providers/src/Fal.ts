@@ -9,17 +9,17 @@
  */
 import { Effect, Result, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import type { Adapter, Upstream } from "./Adapter.ts"
+import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
 import * as VideoUpscale from "./internal/videoUpscale.ts"
-import type { VideoModel } from "./Model.ts"
-import type { VideoOffer } from "./Offer.ts"
-import type * as Passthrough from "./Passthrough.ts"
-import { OutOfCredit, type ProviderError, type Reason } from "./ProviderError.ts"
-import type * as UpstreamHttp from "./UpstreamHttp.ts"
-import type { VideoRequest } from "./Video.ts"
+import type { VideoModel } from "@model-gateway/offers/Model"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
+import type * as Passthrough from "@model-gateway/offers/Passthrough"
+import { OutOfCredit, type ProviderError, type Reason } from "@model-gateway/offers/ProviderError"
+import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
+import type { VideoRequest } from "@model-gateway/offers/Video"
 
 // Request mapping
 
@@ -149,7 +149,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://queue.fal.run",
   credential: "required",
   kinds: ["video"],
-  models: Catalogue.of("fal"),
+  ...Catalogue.of("fal"),
   offers: VideoJobs.offers({
     authentication: { header: "authorization", scheme: "Key" },
     reasonOf,

@@ -16,24 +16,36 @@ import { AudioFormat, Segment, Word } from "@model-gateway/core/Transcription"
 import { AspectRatio, type Job, Resolution } from "@model-gateway/core/Video"
 import { Array, Effect, Option, Schema } from "effect"
 import { openAsBlob } from "node:fs"
-import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import * as GatewayClient from "./internal/gatewayClient.ts"
 import { listModels } from "./internal/gatewayModels.ts"
-import * as Parameters from "./internal/parameters.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
-import * as MicroCredits from "./MicroCredits.ts"
-import type { Model, RerankModel, TranscriptionModel, VideoModel } from "./Model.ts"
-import * as Offer from "./Offer.ts"
-import type { Credential, RerankOffer, TranscriptionOffer, VideoOffer } from "./Offer.ts"
-import type { Passthrough } from "./Passthrough.ts"
-import { cost, flawOf, type PerSearchUnit, type PerSecond, type PerToken, videoCost } from "./Pricing.ts"
-import { BadResponse, invalidFields, ProviderError } from "./ProviderError.ts"
-import * as Ranking from "./Ranking.ts"
-import type { RerankRequest } from "./Rerank.ts"
-import * as SafeMessage from "./SafeMessage.ts"
-import type { TranscriptionRequest } from "./Transcription.ts"
-import { ignored, type JobHandle, type SubmittedVideo, type VideoRequest, type VideoStatus } from "./Video.ts"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import type { Model, RerankModel, TranscriptionModel, VideoModel } from "@model-gateway/offers/Model"
+import * as Offer from "@model-gateway/offers/Offer"
+import type { Credential, RerankOffer, TranscriptionOffer, VideoOffer } from "@model-gateway/offers/Offer"
+import type { Passthrough } from "@model-gateway/offers/Passthrough"
+import {
+  cost,
+  flawOf,
+  type PerSearchUnit,
+  type PerSecond,
+  type PerToken,
+  videoCost
+} from "@model-gateway/offers/Pricing"
+import { BadResponse, invalidFields, ProviderError } from "@model-gateway/offers/ProviderError"
+import * as Ranking from "@model-gateway/offers/Ranking"
+import type { RerankRequest } from "@model-gateway/offers/Rerank"
+import * as SafeMessage from "@model-gateway/offers/SafeMessage"
+import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
+import {
+  ignored,
+  type JobHandle,
+  type SubmittedVideo,
+  type VideoRequest,
+  type VideoStatus
+} from "@model-gateway/offers/Video"
 
 // Configuration
 
@@ -417,13 +429,13 @@ const offerOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Offer.Offer, InvalidModel> {
   const { pricing } = model
   if (model.kind === "rerank" && (pricing.unit === "search_unit" || pricing.unit === "token")) {
-    return rerank(client, upstream, model, pricing, yield* Parameters.decode(RerankParameters, model))
+    return rerank(client, upstream, model, pricing, yield* decodeParameters(RerankParameters, model))
   }
   if (model.kind === "transcription" && pricing.unit === "second" && "microCredits" in pricing) {
-    return transcription(client, upstream, model, pricing, yield* Parameters.decode(TranscriptionParameters, model))
+    return transcription(client, upstream, model, pricing, yield* decodeParameters(TranscriptionParameters, model))
   }
   if (model.kind === "video") {
-    const capabilities = yield* Parameters.decode(VideoParameters, model)
+    const capabilities = yield* decodeParameters(VideoParameters, model)
     return video(
       client,
       upstream,
@@ -445,7 +457,7 @@ const offerOf = Effect.fnUntraced(function* (
  * ```ts
  * import { Redacted } from "effect"
  * import * as Gateway from "@model-gateway/providers/Gateway"
- * import { gatewayCredential } from "@model-gateway/providers/Offer"
+ * import { gatewayCredential } from "@model-gateway/offers/Offer"
  *
  * declare const apiKey: string
  *
@@ -466,7 +478,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: undefined,
   credential: "required",
   kinds: ["rerank", "transcription", "video"],
-  models: Catalogue.of("gateway"),
+  ...Catalogue.of("gateway"),
   offers: Effect.fnUntraced(function* (upstream, models) {
     const client = yield* GatewayClient.make(upstream)
     const offered = models.length > 0 ? models : yield* listModels(client, upstream)

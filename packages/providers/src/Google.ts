@@ -11,17 +11,17 @@
 import type { Issue } from "@model-gateway/core/GatewayError"
 import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import type { Adapter, Upstream } from "./Adapter.ts"
+import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
-import type { VideoModel } from "./Model.ts"
-import type { VideoOffer } from "./Offer.ts"
-import type * as Passthrough from "./Passthrough.ts"
-import { OutOfCredit, type ProviderError, type Reason, Unauthorized } from "./ProviderError.ts"
-import * as SafeMessage from "./SafeMessage.ts"
-import type * as UpstreamHttp from "./UpstreamHttp.ts"
-import type { VideoRequest } from "./Video.ts"
+import type { VideoModel } from "@model-gateway/offers/Model"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
+import type * as Passthrough from "@model-gateway/offers/Passthrough"
+import { OutOfCredit, type ProviderError, type Reason, Unauthorized } from "@model-gateway/offers/ProviderError"
+import * as SafeMessage from "@model-gateway/offers/SafeMessage"
+import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
+import type { VideoRequest } from "@model-gateway/offers/Video"
 
 // Configuration
 
@@ -266,7 +266,7 @@ const video = (
  * ```ts
  * import { Redacted } from "effect"
  * import * as Google from "@model-gateway/providers/Google"
- * import { gatewayCredential } from "@model-gateway/providers/Offer"
+ * import { gatewayCredential } from "@model-gateway/offers/Offer"
  *
  * declare const apiKey: string
  *
@@ -287,7 +287,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://generativelanguage.googleapis.com/v1beta",
   credential: "required",
   kinds: ["video"],
-  models: Catalogue.of("google"),
+  ...Catalogue.of("google"),
   offers: VideoJobs.offers({
     authentication: { header: "x-goog-api-key" },
     reasonOf,

@@ -8,11 +8,11 @@
  */
 import type { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpClient } from "effect/http"
-import type { Adapter } from "./Adapter.ts"
+import type { Adapter } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import * as OpenAi from "./OpenAi.ts"
-import { Overloaded, type Reason, Timeout } from "./ProviderError.ts"
-import type * as UpstreamHttp from "./UpstreamHttp.ts"
+import { Overloaded, type Reason, Timeout } from "@model-gateway/offers/ProviderError"
+import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 /** Statuses that only Groq has. */
 const reasonOf = ({ retryAfter, status }: UpstreamHttp.Failure): Reason | undefined => {
@@ -40,7 +40,7 @@ export const adapter: Adapter<HttpClient.HttpClient | SecureRandom> = {
   defaultBaseUrl: "https://api.groq.com",
   credential: "required",
   kinds: ["transcription"],
-  models: Catalogue.of("groq"),
+  ...Catalogue.of("groq"),
   offers: OpenAi.offers({
     path: "openai/v1/audio/transcriptions",
     documented: ["language", "prompt", "temperature"],

@@ -13,15 +13,15 @@
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
 import { Schema } from "effect"
-import type { Adapter } from "./Adapter.ts"
+import type { Adapter } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import { isPerToken, rerankOffers } from "./internal/rerankOffers.ts"
-import type { RerankModel } from "./Model.ts"
-import type * as Passthrough from "./Passthrough.ts"
-import { OutOfCredit, type Reason, UnknownModel } from "./ProviderError.ts"
-import * as Ranking from "./Ranking.ts"
-import type { RerankDocument, RerankRequest } from "./Rerank.ts"
-import type * as UpstreamHttp from "./UpstreamHttp.ts"
+import type { RerankModel } from "@model-gateway/offers/Model"
+import type * as Passthrough from "@model-gateway/offers/Passthrough"
+import { OutOfCredit, type Reason, UnknownModel } from "@model-gateway/offers/ProviderError"
+import * as Ranking from "@model-gateway/offers/Ranking"
+import type { RerankDocument, RerankRequest } from "@model-gateway/offers/Rerank"
+import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 // Request mapping
 
@@ -93,7 +93,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://api.jina.ai/v1",
   credential: "required",
   kinds: ["rerank"],
-  models: Catalogue.of("jina"),
+  ...Catalogue.of("jina"),
   offers: rerankOffers({
     isModel: isPerToken,
     expected: "must be a rerank model with a price per token",

@@ -12,22 +12,25 @@ import { AudioFormat } from "@model-gateway/core/Transcription"
 import { Effect, Schema } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { type HttpClient, HttpClientRequest } from "effect/http"
-import { type Adapter, InvalidModel, type Upstream } from "./Adapter.ts"
+import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import { mediaTypes } from "./internal/audioType.ts"
-import * as FormBody from "./internal/formBody.ts"
+import * as FormBody from "@model-gateway/offers/FormBody"
 import * as OpenAiTranscript from "./internal/openAiTranscript.ts"
-import { decode as decodeParameters } from "./internal/parameters.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
-import type * as MicroCredits from "./MicroCredits.ts"
-import type { TranscriptionModel } from "./Model.ts"
-import * as Offer from "./Offer.ts"
-import type { Credential, Offers, TranscriptionOffer } from "./Offer.ts"
-import * as Passthrough from "./Passthrough.ts"
-import { type Charge, cost, maxCount, type PerToken, tokenCost } from "./Pricing.ts"
-import { InputTooLarge, OutOfCredit, type Reason, tooLargeField } from "./ProviderError.ts"
-import { audioFieldOf, type TranscriptionCapabilities, type TranscriptionRequest } from "./Transcription.ts"
-import * as UpstreamHttp from "./UpstreamHttp.ts"
+import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import type { TranscriptionModel } from "@model-gateway/offers/Model"
+import * as Offer from "@model-gateway/offers/Offer"
+import type { Credential, Offers, TranscriptionOffer } from "@model-gateway/offers/Offer"
+import * as Passthrough from "@model-gateway/offers/Passthrough"
+import { type Charge, cost, maxCount, type PerToken, tokenCost } from "@model-gateway/offers/Pricing"
+import { InputTooLarge, OutOfCredit, type Reason, tooLargeField } from "@model-gateway/offers/ProviderError"
+import {
+  audioFieldOf,
+  type TranscriptionCapabilities,
+  type TranscriptionRequest
+} from "@model-gateway/offers/Transcription"
+import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 // Configuration
 
@@ -313,7 +316,7 @@ export const adapter: Adapter<HttpClient.HttpClient | SecureRandom.SecureRandom>
   defaultBaseUrl: "https://api.openai.com/v1",
   credential: "required",
   kinds: ["transcription"],
-  models: Catalogue.of("openai"),
+  ...Catalogue.of("openai"),
   offers: offers({
     path: "audio/transcriptions",
     documented: ["chunking_strategy", "include", "language", "prompt", "temperature"],

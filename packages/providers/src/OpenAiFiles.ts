@@ -10,8 +10,8 @@ import { pageFields } from "@model-gateway/core/FileShapes"
 import { type Duration, Effect, Schema } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { type HttpClient, HttpClientRequest } from "effect/http"
-import * as FileApi from "./FileApi.ts"
-import * as UpstreamHttp from "./UpstreamHttp.ts"
+import * as FileApi from "@model-gateway/offers/FileApi"
+import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 /**
  * The public API.

@@ -11,15 +11,15 @@
  */
 import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import type { Adapter, Upstream } from "./Adapter.ts"
+import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
-import type { VideoModel } from "./Model.ts"
-import type { VideoOffer } from "./Offer.ts"
-import { RateLimited, type Reason } from "./ProviderError.ts"
-import * as SafeMessage from "./SafeMessage.ts"
-import type * as UpstreamHttp from "./UpstreamHttp.ts"
+import type { VideoModel } from "@model-gateway/offers/Model"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
+import { RateLimited, type Reason } from "@model-gateway/offers/ProviderError"
+import * as SafeMessage from "@model-gateway/offers/SafeMessage"
+import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 // Request mapping
 
@@ -115,7 +115,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://api.replicate.com/v1",
   credential: "required",
   kinds: ["video"],
-  models: Catalogue.of("replicate"),
+  ...Catalogue.of("replicate"),
   offers: VideoJobs.offers({
     reasonOf,
     upstreamId: {

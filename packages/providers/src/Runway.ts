@@ -11,17 +11,17 @@ import type { Issue } from "@model-gateway/core/GatewayError"
 import { AspectRatio, Resolution } from "@model-gateway/core/Video"
 import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import type { Adapter, Upstream } from "./Adapter.ts"
+import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
-import type { VideoModel } from "./Model.ts"
-import type { VideoOffer } from "./Offer.ts"
-import type * as Passthrough from "./Passthrough.ts"
-import { OutOfCredit, Overloaded, type Reason } from "./ProviderError.ts"
-import * as SafeMessage from "./SafeMessage.ts"
-import type * as UpstreamHttp from "./UpstreamHttp.ts"
-import type { VideoRequest } from "./Video.ts"
+import type { VideoModel } from "@model-gateway/offers/Model"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
+import type * as Passthrough from "@model-gateway/offers/Passthrough"
+import { OutOfCredit, Overloaded, type Reason } from "@model-gateway/offers/ProviderError"
+import * as SafeMessage from "@model-gateway/offers/SafeMessage"
+import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
+import type { VideoRequest } from "@model-gateway/offers/Video"
 
 // Configuration
 
@@ -224,7 +224,7 @@ const video = (
  * @example
  * ```ts
  * import { Redacted } from "effect"
- * import { gatewayCredential } from "@model-gateway/providers/Offer"
+ * import { gatewayCredential } from "@model-gateway/offers/Offer"
  * import * as Runway from "@model-gateway/providers/Runway"
  *
  * declare const apiKey: string
@@ -246,6 +246,6 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://api.dev.runwayml.com",
   credential: "required",
   kinds: ["video"],
-  models: Catalogue.of("runway"),
+  ...Catalogue.of("runway"),
   offers: VideoJobs.offers({ reasonOf, parameters: Parameters, offer: video })
 }

@@ -10,15 +10,15 @@
  * @since 0.1.0
  */
 import { Schema } from "effect"
-import type { Adapter } from "./Adapter.ts"
+import type { Adapter } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import { rerankOffers } from "./internal/rerankOffers.ts"
-import type { RerankModel } from "./Model.ts"
-import type * as Passthrough from "./Passthrough.ts"
-import { Overloaded, type Reason, Unavailable, UnknownModel } from "./ProviderError.ts"
-import * as Ranking from "./Ranking.ts"
-import type { RerankRequest } from "./Rerank.ts"
-import type * as UpstreamHttp from "./UpstreamHttp.ts"
+import type { RerankModel } from "@model-gateway/offers/Model"
+import type * as Passthrough from "@model-gateway/offers/Passthrough"
+import { Overloaded, type Reason, Unavailable, UnknownModel } from "@model-gateway/offers/ProviderError"
+import * as Ranking from "@model-gateway/offers/Ranking"
+import type { RerankRequest } from "@model-gateway/offers/Rerank"
+import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 // Request mapping
 
@@ -82,7 +82,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: undefined,
   credential: "optional",
   kinds: ["rerank"],
-  models: Catalogue.of("tei"),
+  ...Catalogue.of("tei"),
   offers: rerankOffers({
     isModel: (model): model is RerankModel => model.kind === "rerank",
     expected: "must be a rerank model",

@@ -10,15 +10,15 @@
  * @since 0.1.0
  */
 import { Schema } from "effect"
-import type { Adapter } from "./Adapter.ts"
+import type { Adapter } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import { isPerToken, rerankOffers } from "./internal/rerankOffers.ts"
-import type { RerankModel } from "./Model.ts"
-import type * as Passthrough from "./Passthrough.ts"
-import { InputTooLarge, Overloaded, type Reason, UnknownModel } from "./ProviderError.ts"
-import * as Ranking from "./Ranking.ts"
-import type { RerankRequest } from "./Rerank.ts"
-import type * as UpstreamHttp from "./UpstreamHttp.ts"
+import type { RerankModel } from "@model-gateway/offers/Model"
+import type * as Passthrough from "@model-gateway/offers/Passthrough"
+import { InputTooLarge, Overloaded, type Reason, UnknownModel } from "@model-gateway/offers/ProviderError"
+import * as Ranking from "@model-gateway/offers/Ranking"
+import type { RerankRequest } from "@model-gateway/offers/Rerank"
+import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 // Request mapping
 
@@ -72,7 +72,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://api.voyageai.com/v1",
   credential: "required",
   kinds: ["rerank"],
-  models: Catalogue.of("voyage"),
+  ...Catalogue.of("voyage"),
   offers: rerankOffers({
     isModel: isPerToken,
     expected: "must be a rerank model with a price per token",

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, FileSystem, Schema } from "effect"
-import type { Upstream } from "../src/Adapter.ts"
-import * as AudioSource from "../src/AudioSource.ts"
-import * as CallProcesses from "../src/CallProcesses.ts"
+import type { Upstream } from "@model-gateway/offers/Adapter"
+import * as AudioSource from "@model-gateway/offers/AudioSource"
+import * as CallProcesses from "@model-gateway/offers/CallProcesses"
 import * as Command from "../src/Command.ts"
-import type { TranscriptionModel } from "../src/Model.ts"
-import { until } from "./support/cohere.ts"
+import type { TranscriptionModel } from "@model-gateway/offers/Model"
+import { until } from "../../offers/test/support/recorded.mjs"
 import { offersOf, services, speaking, told } from "./support/transcription.ts"
 
 const model = (parameters: Schema.JsonObject): TranscriptionModel => ({

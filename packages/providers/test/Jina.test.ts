@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Jina from "../src/Jina.ts"
-import type { RerankModel } from "../src/Model.ts"
+import type { RerankModel } from "@model-gateway/offers/Model"
 import { startJinaDouble } from "./support/JinaDouble.mjs"
 import {
   failureOf,
@@ -192,4 +192,12 @@ describe("Jina", () => {
       assert.strictEqual(reasonText(reason), "InvalidRequest: documents: List should have at least 1 item")
     }).pipe(undici)
   )
+
+  it("lists the scores of a listwise model as dependent", () => {
+    const dependent = Jina.adapter.models.filter(({ parameters }) => parameters?.["independentScores"] === false)
+    assert.deepStrictEqual(
+      dependent.map(({ upstreamId }) => upstreamId),
+      ["jina-reranker-v3"]
+    )
+  })
 })

@@ -7,19 +7,19 @@ import type { Issue } from "@model-gateway/core/GatewayError"
 import { AspectRatio, Resolution } from "@model-gateway/core/Video"
 import { Effect, FileSystem, Redacted, Result } from "effect"
 import { adapters, type AnyAdapter } from "../src/Adapters.ts"
-import * as AudioSource from "../src/AudioSource.ts"
-import type { Model } from "../src/Model.ts"
+import * as AudioSource from "@model-gateway/offers/AudioSource"
+import type { Model } from "@model-gateway/offers/Model"
 import {
   gatewayCredential,
   type Offer,
   type RerankOffer,
   type TranscriptionOffer,
   type VideoOffer
-} from "../src/Offer.ts"
-import type { ProviderError } from "../src/ProviderError.ts"
-import * as Rerank from "../src/Rerank.ts"
-import * as Transcription from "../src/Transcription.ts"
-import * as Video from "../src/Video.ts"
+} from "@model-gateway/offers/Offer"
+import type { ProviderError } from "@model-gateway/offers/ProviderError"
+import * as Rerank from "@model-gateway/offers/Rerank"
+import * as Transcription from "@model-gateway/offers/Transcription"
+import * as Video from "@model-gateway/offers/Video"
 import { type Double, type Recorded, startDouble } from "./support/Double.mjs"
 import { mp4Uri } from "./support/Mp4Double.mjs"
 import { services, started } from "./support/transcription.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import type { RerankModel } from "../src/Model.ts"
-import { gatewayCredential } from "../src/Offer.ts"
+import type { RerankModel } from "@model-gateway/offers/Model"
+import { gatewayCredential } from "@model-gateway/offers/Offer"
 import * as Tei from "../src/Tei.ts"
 import {
   failureOf,

@@ -22,8 +22,8 @@
  *
  * @since 0.1.0
  */
-import { invalidFields, type ProviderError } from "@model-gateway/providers/ProviderError"
-import type { RerankRequest } from "@model-gateway/providers/Rerank"
+import { invalidFields, type ProviderError } from "@model-gateway/offers/ProviderError"
+import type { RerankRequest } from "@model-gateway/offers/Rerank"
 import { Effect, Semaphore } from "effect"
 import * as Bm25 from "./Bm25.ts"
 import { featuresOf, type ImageFeatures, termsOf } from "./internal/imageFeatures.ts"

@@ -22,16 +22,16 @@ import {
   type RerankOffer,
   type TranscriptionOffer,
   type VideoOffer
-} from "@model-gateway/providers/Offer"
-import { cost, searchUnits } from "@model-gateway/providers/Pricing"
-import { invalidFields, type ProviderError } from "@model-gateway/providers/ProviderError"
-import type { RerankRequest, RerankResponse } from "@model-gateway/providers/Rerank"
+} from "@model-gateway/offers/Offer"
+import { cost, searchUnits } from "@model-gateway/offers/Pricing"
+import { invalidFields, type ProviderError } from "@model-gateway/offers/ProviderError"
+import type { RerankRequest, RerankResponse } from "@model-gateway/offers/Rerank"
 import {
   audioFieldOf,
   type TranscriptionRequest,
   type TranscriptionResponse
-} from "@model-gateway/providers/Transcription"
-import { ignored } from "@model-gateway/providers/Video"
+} from "@model-gateway/offers/Transcription"
+import { ignored } from "@model-gateway/offers/Video"
 import { Effect, type Scope, Stream } from "effect"
 import * as Bm25 from "./Bm25.ts"
 import * as Colors from "./Colors.ts"

@@ -7,13 +7,8 @@
  */
 import { Duration, Effect } from "effect"
 import { retryAfterStatuses } from "@model-gateway/core/GatewayError"
-import type { Kind } from "@model-gateway/providers/Offer"
-import {
-  ProviderError,
-  Simulated,
-  type SimulatedStatus,
-  simulatedStatuses
-} from "@model-gateway/providers/ProviderError"
+import type { Kind } from "@model-gateway/offers/Offer"
+import { ProviderError, Simulated, type SimulatedStatus, simulatedStatuses } from "@model-gateway/offers/ProviderError"
 
 /**
  * The failures that each kind of operation may answer with.

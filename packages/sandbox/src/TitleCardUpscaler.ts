@@ -8,11 +8,11 @@
  * @since 0.1.0
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
-import type { MicroCredits } from "@model-gateway/providers/MicroCredits"
-import type { VideoOffer } from "@model-gateway/providers/Offer"
-import { cost } from "@model-gateway/providers/Pricing"
-import { BadResponse, invalidFields, ProviderError } from "@model-gateway/providers/ProviderError"
-import { type JobHandle, unsupported, type VideoRequest } from "@model-gateway/providers/Video"
+import type { MicroCredits } from "@model-gateway/offers/MicroCredits"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
+import { cost } from "@model-gateway/offers/Pricing"
+import { BadResponse, invalidFields, ProviderError } from "@model-gateway/offers/ProviderError"
+import { type JobHandle, unsupported, type VideoRequest } from "@model-gateway/offers/Video"
 import { Effect, Option, Schema } from "effect"
 import type { Calls, Renders } from "./internal/titleCardRenders.ts"
 import * as Tag from "./internal/titleCardTag.ts"

@@ -9,10 +9,10 @@
  * @since 0.1.0
  */
 import { Effect, Hash, type Scope } from "effect"
-import type { MicroCredits } from "@model-gateway/providers/MicroCredits"
-import { cost } from "@model-gateway/providers/Pricing"
-import { invalidFields, type ProviderError } from "@model-gateway/providers/ProviderError"
-import type { JobHandle, VideoRequest } from "@model-gateway/providers/Video"
+import type { MicroCredits } from "@model-gateway/offers/MicroCredits"
+import { cost } from "@model-gateway/offers/Pricing"
+import { invalidFields, type ProviderError } from "@model-gateway/offers/ProviderError"
+import type { JobHandle, VideoRequest } from "@model-gateway/offers/Video"
 import * as Bounds from "./internal/titleCardBounds.ts"
 import * as Renders from "./internal/titleCardRenders.ts"
 import * as TitleCard from "./TitleCard.ts"

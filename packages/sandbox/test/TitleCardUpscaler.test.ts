@@ -1,6 +1,6 @@
 import { assert, describe, it, vi } from "@effect/vitest"
-import { gatewayCredential } from "@model-gateway/providers/Offer"
-import type { SubmittedVideo, VideoRequest } from "@model-gateway/providers/Video"
+import { gatewayCredential } from "@model-gateway/offers/Offer"
+import type { SubmittedVideo, VideoRequest } from "@model-gateway/offers/Video"
 import { Effect, Stream } from "effect"
 import { makePicture } from "../src/internal/titleCardPicture.ts"
 import * as Renders from "../src/internal/titleCardRenders.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope, Stream } from "effect"
-import { gatewayCredential } from "@model-gateway/providers/Offer"
-import type { SubmittedVideo, VideoRequest } from "@model-gateway/providers/Video"
+import { gatewayCredential } from "@model-gateway/offers/Offer"
+import type { SubmittedVideo, VideoRequest } from "@model-gateway/offers/Video"
 import * as TitleCardVideo from "../src/TitleCardVideo.ts"
 import { inspect } from "./support/mp4.ts"
 

@@ -3,7 +3,7 @@
  * tests. `GatewayServer.ts` is what embedders use.
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import type { Offers } from "@model-gateway/providers/Offer"
+import type { Offers } from "@model-gateway/offers/Offer"
 import { Effect, type FileSystem, Layer, Path, type Redacted } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { HttpRouter } from "effect/http"

@@ -1,6 +1,6 @@
 /** The whole service on its own port, over a temporary folder, and a client that sends plain HTTP. */
 import { NodeHttpServer, NodeServices } from "@effect/platform-node"
-import type { Offers } from "@model-gateway/providers/Offer"
+import type { Offers } from "@model-gateway/offers/Offer"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { Context, Effect, Layer, Metric, Redacted } from "effect"
 import { HttpServer } from "effect/http"

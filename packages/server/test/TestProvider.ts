@@ -1,13 +1,13 @@
 /** Offers whose answers are scripted by a test. */
-import { type Credential, type DataPolicy, gatewayCredential, type Offers } from "@model-gateway/providers/Offer"
-import { cost, searchUnits } from "@model-gateway/providers/Pricing"
-import type { ProviderError } from "@model-gateway/providers/ProviderError"
-import type { RerankRequest, RerankResponse } from "@model-gateway/providers/Rerank"
+import { type Credential, type DataPolicy, gatewayCredential, type Offers } from "@model-gateway/offers/Offer"
+import { cost, searchUnits } from "@model-gateway/offers/Pricing"
+import type { ProviderError } from "@model-gateway/offers/ProviderError"
+import type { RerankRequest, RerankResponse } from "@model-gateway/offers/Rerank"
 import type {
   TranscriptionCapabilities,
   TranscriptionRequest,
   TranscriptionResponse
-} from "@model-gateway/providers/Transcription"
+} from "@model-gateway/offers/Transcription"
 import { Effect } from "effect"
 
 /** What a scripted provider does. */

@@ -3,8 +3,8 @@
  * the benchmark measures the service.
  */
 import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import type { Offers } from "@model-gateway/providers/Offer"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import type { Offers } from "@model-gateway/offers/Offer"
 import * as GatewayServer from "@model-gateway/server/GatewayServer"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import { WorkspaceStore } from "@model-gateway/server/access/WorkspaceStore"

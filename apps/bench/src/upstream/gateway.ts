@@ -1,7 +1,7 @@
 /** The gateway with Cohere's models. The first argument is the URL of the upstream. */
 import { NodeGateway } from "@model-gateway/node"
 import * as Cohere from "@model-gateway/providers/Cohere"
-import { gatewayCredential } from "@model-gateway/providers/Offer"
+import { gatewayCredential } from "@model-gateway/offers/Offer"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpClient } from "effect/http"
 import { serve } from "../service/serve.ts"

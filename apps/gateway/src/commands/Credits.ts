@@ -1,6 +1,6 @@
 /** `model-gateway credits`: manages credits in the database, without the HTTP API. */
 import { Accounting } from "@model-gateway/server/accounting/Accounting"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as CreditsFlag from "../CreditsFlag.ts"

@@ -1,5 +1,5 @@
 /** `model-gateway reconcile`: what an operator checks after a crash, and how it is closed. */
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { IntentRow, UsageRow } from "@model-gateway/server/accounting/Accounting"
 import { type OpenIntent, Reconcile, type Report } from "@model-gateway/server/accounting/Reconcile"
 import { Console, DateTime, Effect, Option } from "effect"

@@ -1,6 +1,6 @@
 /** `model-gateway serve`: runs the whole service. */
 import { ofPreset } from "@model-gateway/core/WireNames"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/server/Setting"
 import { Lifecycle } from "@model-gateway/server/http/Lifecycle"

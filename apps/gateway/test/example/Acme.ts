@@ -3,9 +3,9 @@
  *
  * Protocol: https://acme.example/docs/rank. Prices: https://acme.example/pricing.
  */
-import { type Adapter, InvalidModel } from "@model-gateway/providers/Adapter"
-import * as Ranking from "@model-gateway/providers/Ranking"
-import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
+import { type Adapter, InvalidModel } from "@model-gateway/offers/Adapter"
+import * as Ranking from "@model-gateway/offers/Ranking"
+import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 import { Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 

@@ -1,7 +1,11 @@
 /** Reads what a program for transcription prints. */
 import { Schema } from "effect"
 import * as OpenAiTranscript from "./openAiTranscript.ts"
-import type { TranscriptionRequest, TranscriptionResponse, TranscriptionSegment } from "../Transcription.ts"
+import type {
+  TranscriptionRequest,
+  TranscriptionResponse,
+  TranscriptionSegment
+} from "@model-gateway/offers/Transcription"
 
 /** Lines of text, one for each utterance. */
 export const ofText = (text: string, { audio }: TranscriptionRequest): TranscriptionResponse => ({

@@ -11,14 +11,20 @@ import * as RetryPolicy from "@model-gateway/core/RetryPolicy"
 import { Context, Duration, Effect, Option, type Redacted, Stream } from "effect"
 import { constUndefined } from "effect/Function"
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
-import type { Upstream } from "../Adapter.ts"
-import type { Credential } from "../Offer.ts"
-import { BadResponse, ProviderError, type Reason, Timeout, Unauthorized, Unavailable } from "../ProviderError.ts"
-import * as SafeMessage from "../SafeMessage.ts"
-import { type Lease, ResponseMemory } from "../ResponseMemory.ts"
-import { type Bounds, defaults, readText } from "./boundedBody.ts"
-import { reasonOf, withSafeMessage } from "./failure.ts"
-import { reasonOfTransport } from "./transportFailure.ts"
+import type { Upstream } from "@model-gateway/offers/Adapter"
+import type { Credential } from "@model-gateway/offers/Offer"
+import {
+  BadResponse,
+  ProviderError,
+  type Reason,
+  Timeout,
+  Unauthorized,
+  Unavailable
+} from "@model-gateway/offers/ProviderError"
+import * as SafeMessage from "@model-gateway/offers/SafeMessage"
+import { type Lease, ResponseMemory } from "@model-gateway/offers/ResponseMemory"
+import { type Bounds, defaults, readText } from "@model-gateway/offers/BoundedBody"
+import { reasonOf, reasonOfTransport, withSafeMessage } from "@model-gateway/offers/UpstreamHttp"
 
 /** What a call of the client can fail with. */
 export type CallFailure = GatewayError | ClientError

@@ -1,10 +1,10 @@
 /** What the offers of every adapter over HTTP begin with. */
 import { Effect } from "effect"
 import type { HttpClient } from "effect/http"
-import { type Adapter, InvalidModel, type Upstream } from "../Adapter.ts"
-import type { Model } from "../Model.ts"
-import type { Offer } from "../Offer.ts"
-import * as UpstreamHttp from "../UpstreamHttp.ts"
+import { type Adapter, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
+import type { Model } from "@model-gateway/offers/Model"
+import type { Offer } from "@model-gateway/offers/Offer"
+import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 /** Which models an adapter can offer, and how. */
 export interface Options<M extends Model> extends Pick<UpstreamHttp.Options, "authentication" | "reasonOf"> {

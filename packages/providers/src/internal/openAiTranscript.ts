@@ -2,7 +2,11 @@
  * A transcript in the form of OpenAI's `verbose_json`, which other programs and servers use too.
  */
 import { Schema } from "effect"
-import type { TranscriptionRequest, TranscriptionResponse, TranscriptionSegment } from "../Transcription.ts"
+import type {
+  TranscriptionRequest,
+  TranscriptionResponse,
+  TranscriptionSegment
+} from "@model-gateway/offers/Transcription"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 

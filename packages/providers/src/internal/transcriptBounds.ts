@@ -1,5 +1,5 @@
 /** What a transcript of audio of this length may hold. */
-import type { Bounds } from "./boundedBody.ts"
+import type { Bounds } from "@model-gateway/offers/BoundedBody"
 
 const mebibyte = 1024 * 1024
 

@@ -5,11 +5,11 @@
 import type { Issue } from "@model-gateway/core/GatewayError"
 import { AspectRatio, Resolution } from "@model-gateway/core/Video"
 import { Schema } from "effect"
-import type { MicroCredits } from "../MicroCredits.ts"
-import type { VideoModel } from "../Model.ts"
-import * as Passthrough from "../Passthrough.ts"
-import { type Charge, videoCost } from "../Pricing.ts"
-import { unsupported, usedReferences, type VideoCapabilities, type VideoRequest } from "../Video.ts"
+import type { MicroCredits } from "@model-gateway/offers/MicroCredits"
+import type { VideoModel } from "@model-gateway/offers/Model"
+import * as Passthrough from "@model-gateway/offers/Passthrough"
+import { type Charge, videoCost } from "@model-gateway/offers/Pricing"
+import { unsupported, usedReferences, type VideoCapabilities, type VideoRequest } from "@model-gateway/offers/Video"
 
 const Seconds = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3600 }))
 

@@ -5,14 +5,14 @@
 import type { Issue } from "@model-gateway/core/GatewayError"
 import { type Duration, Effect, Schema, Stream } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { type Adapter, InvalidModel, type Upstream } from "../Adapter.ts"
-import type { Model, VideoModel } from "../Model.ts"
-import * as Offer from "../Offer.ts"
-import type { Credential, VideoOffer } from "../Offer.ts"
-import type { Charge } from "../Pricing.ts"
-import { BadResponse, invalidFields, ProviderError } from "../ProviderError.ts"
-import * as SafeMessage from "../SafeMessage.ts"
-import type * as UpstreamHttp from "../UpstreamHttp.ts"
+import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
+import type { Model, VideoModel } from "@model-gateway/offers/Model"
+import * as Offer from "@model-gateway/offers/Offer"
+import type { Credential, VideoOffer } from "@model-gateway/offers/Offer"
+import type { Charge } from "@model-gateway/offers/Pricing"
+import { BadResponse, invalidFields, ProviderError } from "@model-gateway/offers/ProviderError"
+import * as SafeMessage from "@model-gateway/offers/SafeMessage"
+import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 import {
   ignored,
   type JobHandle,
@@ -21,9 +21,8 @@ import {
   type VideoRequest,
   type VideoStatus,
   type VideoSubmission
-} from "../Video.ts"
+} from "@model-gateway/offers/Video"
 import { overHttp } from "./offers.ts"
-import * as Parameters from "./parameters.ts"
 import type * as VideoInput from "./videoInput.ts"
 
 /** Sends a request with the credential of the call, and returns the JSON of its response. */
@@ -176,9 +175,8 @@ export const offers = <P, I>({ offer, parameters, upstreamId, ...options }: Opti
     expected: "must be a video model",
     offer: (http, upstream, model) =>
       upstreamId === undefined || upstreamId.pattern.test(model.upstreamId)
-        ? Effect.map(
-            Parameters.decode(Schema.isSchema(parameters) ? parameters : parameters(model), model),
-            (decoded) => offer(http, upstream, model, decoded)
+        ? Effect.map(decodeParameters(Schema.isSchema(parameters) ? parameters : parameters(model), model), (decoded) =>
+            offer(http, upstream, model, decoded)
           )
         : Effect.fail(new InvalidModel({ model, message: `must have an upstream id such as ${upstreamId.example}` }))
   })

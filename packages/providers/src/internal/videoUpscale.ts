@@ -7,12 +7,12 @@
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
 import { Schema } from "effect"
-import type { VideoModel } from "../Model.ts"
-import * as Passthrough from "../Passthrough.ts"
-import { videoCost } from "../Pricing.ts"
-import { unsupported, type VideoCapabilities, type VideoRequest } from "../Video.ts"
+import type { VideoModel } from "@model-gateway/offers/Model"
+import * as Passthrough from "@model-gateway/offers/Passthrough"
+import { videoCost } from "@model-gateway/offers/Pricing"
+import { unsupported, type VideoCapabilities, type VideoRequest } from "@model-gateway/offers/Video"
 import { billed, type Input } from "./videoInput.ts"
-import { type Measured, measure, ofBase64 } from "./videoMp4.ts"
+import { type Measured, measure, ofBase64 } from "@model-gateway/offers/VideoDuration"
 
 const Positive = Schema.Finite.check(Schema.isGreaterThan(0))
 

@@ -2,7 +2,7 @@
  * Fetches images by their https URLs, within bounds of bytes and time. The client connects to
  * public addresses only: see `UpstreamHttp.LinkClient`.
  */
-import { LinkClient } from "@model-gateway/providers/UpstreamHttp"
+import { LinkClient } from "@model-gateway/offers/UpstreamHttp"
 import { Data, Duration, Effect, Semaphore, Stream } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { Buffer } from "node:buffer"

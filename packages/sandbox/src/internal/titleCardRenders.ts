@@ -7,10 +7,10 @@
  */
 import { Cause, Deferred, Effect, Exit, Fiber, Option, type Scope, Semaphore, Stream } from "effect"
 import { hash } from "node:crypto"
-import type { VideoOffer } from "@model-gateway/providers/Offer"
-import { type Charge, cost } from "@model-gateway/providers/Pricing"
-import { BadResponse, invalidRequest, ProviderError } from "@model-gateway/providers/ProviderError"
-import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus } from "@model-gateway/providers/Video"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
+import { type Charge, cost } from "@model-gateway/offers/Pricing"
+import { BadResponse, invalidRequest, ProviderError } from "@model-gateway/offers/ProviderError"
+import type { JobHandle, SubmittedVideo, VideoRequest, VideoStatus } from "@model-gateway/offers/Video"
 import * as TitleCard from "../TitleCard.ts"
 
 /** Price in micro-credits per second of video. */

@@ -5,7 +5,7 @@
 import { LimitReset } from "@model-gateway/core/CurrentKey"
 import { Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Dialect from "../storage/sql/Dialect.ts"
 
 /** A stored guardrail. Times are epoch milliseconds, money is micro-credits. */

@@ -1,7 +1,7 @@
 /** Keys as they are stored. */
 import { LimitReset } from "@model-gateway/core/CurrentKey"
 import type { Row } from "effect/sql/SqlConnection"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Dialect from "../storage/sql/Dialect.ts"
 
 /** A stored key. Times are epoch milliseconds, money is micro-credits. */

@@ -5,7 +5,7 @@
  * like callers in `KeyCache`: a change made in this process takes effect immediately, one made in
  * another process within that time.
  */
-import type { Credential } from "@model-gateway/providers/Offer"
+import type { Credential } from "@model-gateway/offers/Offer"
 import { Cache, Clock, Context, Data, Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"

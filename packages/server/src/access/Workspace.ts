@@ -3,7 +3,7 @@ import { DeletionShape } from "@model-gateway/core/Files"
 import { Data, Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Dialect from "../storage/sql/Dialect.ts"
 
 /** A stored workspace. Times are epoch milliseconds, money is micro-credits. */

@@ -14,7 +14,7 @@
 import { Clock, Data, type Duration, Effect, type Layer } from "effect"
 import type { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Purge from "../storage/sql/Purge.ts"

@@ -46,7 +46,7 @@ import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as ExhaustedBudget from "./ExhaustedBudget.ts"
 import { intentRow, type IntentRow, maxListed, usageRow, type UsageRow } from "./Ledger.ts"
 import * as Rows from "./Rows.ts"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type {
   Ending,
   Failure,

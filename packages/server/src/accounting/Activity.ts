@@ -9,7 +9,7 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import type { Page } from "../storage/sql/Page.ts"

@@ -9,7 +9,7 @@ import { LimitReset } from "@model-gateway/core/CurrentKey"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 
 /** Sums over all time and over the current periods. */
 export interface Sums {

@@ -4,7 +4,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Budgets from "./Budgets.ts"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { InsufficientCredits, type Payer } from "./Reservation.ts"
 
 const exhausted = (scope: InsufficientCredits["scope"], limit: number, message: string): InsufficientCredits =>

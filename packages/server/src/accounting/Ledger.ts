@@ -3,8 +3,8 @@ import { Option, Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Attempt from "./Attempt.ts"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import { maxCount } from "@model-gateway/providers/Pricing"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import { maxCount } from "@model-gateway/offers/Pricing"
 
 /** How a request ended. */
 export const Status = Schema.Literals(["completed", "failed", "cancelled", "expired"])

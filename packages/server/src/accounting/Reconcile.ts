@@ -9,7 +9,7 @@
  * Overruns and late settlements need no action: the charge is already correct. They only show that
  * an estimate was wrong, or that a process was suspended.
  */
-import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Context, Data, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"

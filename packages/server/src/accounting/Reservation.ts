@@ -1,7 +1,7 @@
 /** The requests and responses of accounting for one paid request. */
 import { Data } from "effect"
 import type { Attempt } from "./Attempt.ts"
-import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
 
 /** Who pays: the key, its workspace and the key's guardrail, if it has one. */
 export interface Payer {

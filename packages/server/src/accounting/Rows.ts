@@ -1,5 +1,5 @@
 /** Converts the requests of accounting to the rows of the ledger, and its refusals to errors. */
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { PeriodStarts } from "../internal/Periods.ts"
 import type { Entry, Hold, Refusal } from "../storage/sql/LedgerStore.ts"
 import { StorageError } from "../storage/sql/StorageError.ts"

@@ -1,6 +1,6 @@
 /** Which events a destination gets: those of its keys, its sample and its filter rules. */
 import type { FilterRule } from "@model-gateway/core/Destinations"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { hash } from "node:crypto"
 import type { Event } from "../events/Event.ts"
 import type { Options } from "./Destination.ts"

@@ -16,7 +16,7 @@
  *
  * All other keys become attributes `trace.metadata.<key>`.
  */
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { entriesToAttributes } from "effect/observability/OtlpResource"
 import type { TraceData } from "effect/observability/OtlpTracer"
 import { hash } from "node:crypto"

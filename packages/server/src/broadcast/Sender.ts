@@ -1,5 +1,5 @@
 /** Sends events to one destination. */
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { type Duration, Effect, Redacted, Result } from "effect"
 import { HttpBody, type HttpClient, HttpClientRequest } from "effect/http"
 import { OtlpSerialization } from "effect/observability/OtlpSerialization"

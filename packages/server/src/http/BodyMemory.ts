@@ -13,7 +13,7 @@
  * - Management operations have memory of their own.
  */
 import { Context, Data, Deferred, Effect, Layer, Stream } from "effect"
-import { processLimit } from "@model-gateway/providers/ResponseMemory"
+import { processLimit } from "@model-gateway/offers/ResponseMemory"
 import * as FairShare from "../internal/FairShare.ts"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"

@@ -1,5 +1,5 @@
 /** The scanner of JSON bodies, with the limits of every body of a caller. */
-import * as JsonScanner from "@model-gateway/providers/JsonScanner"
+import * as JsonScanner from "@model-gateway/offers/JsonScanner"
 
 /** Limits of every body, whatever its operation. */
 export const limits: JsonScanner.Limits = {

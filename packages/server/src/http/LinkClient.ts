@@ -8,7 +8,7 @@
  * @example
  * ```ts
  * import { NodeHttpClient } from "@effect/platform-node"
- * import * as Adapter from "@model-gateway/providers/Adapter"
+ * import * as Adapter from "@model-gateway/offers/Adapter"
  * import * as Replicate from "@model-gateway/providers/Replicate"
  * import * as LinkClient from "@model-gateway/server/http/LinkClient"
  * import { Effect } from "effect"
@@ -18,7 +18,7 @@
  * )
  * ```
  */
-import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
+import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 import { Layer } from "effect"
 import { layer as layerOutbound, OutboundHttp } from "./OutboundHttp.ts"
 

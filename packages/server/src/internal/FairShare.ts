@@ -1,2 +1,2 @@
 /** The same shares as those of adapters. */
-export * from "@model-gateway/providers/FairShare"
+export * from "@model-gateway/offers/FairShare"

@@ -5,7 +5,7 @@
  * Specification: DELETE `/files/{file_id}`, `provider`.
  */
 import type { FileProvider } from "@model-gateway/core/Files"
-import type { FileApi } from "@model-gateway/providers/FileApi"
+import type { FileApi } from "@model-gateway/offers/FileApi"
 import { Context } from "effect"
 
 /** The files of each provider. Absent: the gateway does not call it. */

@@ -9,7 +9,7 @@
  * Each folder contains a file that its process keeps locked ({@link FileLock}), so a folder with a
  * free lock has no owner.
  */
-import * as CallProcesses from "@model-gateway/providers/CallProcesses"
+import * as CallProcesses from "@model-gateway/offers/CallProcesses"
 import { Effect, FileSystem, Path, type PlatformError, Schedule, type Scope } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import * as FileLock from "../storage/sqlite/FileLock.ts"

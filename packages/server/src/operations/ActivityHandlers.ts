@@ -1,7 +1,7 @@
 /** GET `/activity`. */
 import type * as WireActivity from "@model-gateway/core/Activity"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Clock, Effect, Option, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"

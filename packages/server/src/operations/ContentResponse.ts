@@ -1,5 +1,5 @@
 /** The response that streams an object's bytes, whole or a range of them. */
-import type { FileContent } from "@model-gateway/providers/FileApi"
+import type { FileContent } from "@model-gateway/offers/FileApi"
 import { Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as ByteRange from "./ByteRange.ts"

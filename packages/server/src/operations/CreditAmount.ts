@@ -1,6 +1,6 @@
 /** Amounts of credits from the wire. */
 import type { BadRequest } from "@model-gateway/core/GatewayError"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect, Option } from "effect"
 import { invalid } from "../http/Issues.ts"
 

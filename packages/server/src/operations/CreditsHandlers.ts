@@ -1,7 +1,7 @@
 /** GET `/credits`: the credits that were added and used. */
 import type * as Credits from "@model-gateway/core/Credits"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"

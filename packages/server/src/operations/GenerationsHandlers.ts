@@ -2,7 +2,7 @@
 import * as Generations from "@model-gateway/core/Generations"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller, limitedTo } from "../access/Caller.ts"

@@ -2,9 +2,9 @@
 import type * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
 import type * as Models from "@model-gateway/core/Models"
 import type * as VideoModels from "@model-gateway/core/VideoModels"
-import type { Offer, VideoOffer } from "@model-gateway/providers/Offer"
-import { perUnit, type PerVideo, type Unit, type VideoPrice } from "@model-gateway/providers/Pricing"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import type { Offer, VideoOffer } from "@model-gateway/offers/Offer"
+import { perUnit, type PerVideo, type Unit, type VideoPrice } from "@model-gateway/offers/Pricing"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Entry } from "../routing/ModelCatalogue.ts"
 
 const capabilitiesOf = (offer: Offer): Models.Capabilities => {

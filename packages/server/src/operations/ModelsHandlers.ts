@@ -2,7 +2,7 @@
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type * as Models from "@model-gateway/core/Models"
 import type * as Providers from "@model-gateway/core/Providers"
-import type { Offer } from "@model-gateway/providers/Offer"
+import type { Offer } from "@model-gateway/offers/Offer"
 import { Array, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"

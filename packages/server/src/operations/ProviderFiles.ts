@@ -12,9 +12,9 @@ import {
   phrases,
   ServiceUnavailable
 } from "@model-gateway/core/GatewayError"
-import type { FileApi, FileUpload } from "@model-gateway/providers/FileApi"
-import type { Credential } from "@model-gateway/providers/Offer"
-import type { ProviderError } from "@model-gateway/providers/ProviderError"
+import type { FileApi, FileUpload } from "@model-gateway/offers/FileApi"
+import type { Credential } from "@model-gateway/offers/Offer"
+import type { ProviderError } from "@model-gateway/offers/ProviderError"
 import { Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { currentCaller, limitedTo } from "../access/Caller.ts"

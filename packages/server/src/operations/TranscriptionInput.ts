@@ -3,8 +3,8 @@
  */
 import type { BadRequest } from "@model-gateway/core/GatewayError"
 import type * as Transcription from "@model-gateway/core/Transcription"
-import * as AudioDuration from "@model-gateway/providers/AudioDuration"
-import * as AudioSource from "@model-gateway/providers/AudioSource"
+import * as AudioDuration from "@model-gateway/offers/AudioDuration"
+import * as AudioSource from "@model-gateway/offers/AudioSource"
 import { Effect, type FileSystem, Stream } from "effect"
 import { createHash } from "node:crypto"
 import * as Issues from "../http/Issues.ts"

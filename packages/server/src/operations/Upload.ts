@@ -8,7 +8,7 @@
  */
 import { Purpose } from "@model-gateway/core/Files"
 import { type BadRequest, type Issue, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
-import type { FileUpload } from "@model-gateway/providers/FileApi"
+import type { FileUpload } from "@model-gateway/offers/FileApi"
 import { Effect, Pull, Schema, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
 import { invalid } from "../http/Issues.ts"

@@ -8,9 +8,9 @@
  */
 import { PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
 import { type Request, submitVideoOperation } from "@model-gateway/core/Video"
-import type { VideoOffer } from "@model-gateway/providers/Offer"
-import { unsupported } from "@model-gateway/providers/Video"
-import type { Reason } from "@model-gateway/providers/ProviderError"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
+import { unsupported } from "@model-gateway/offers/Video"
+import type { Reason } from "@model-gateway/offers/ProviderError"
 import { Effect, Result } from "effect"
 import type { Caller } from "../access/Caller.ts"
 import * as Issues from "../http/Issues.ts"

@@ -15,7 +15,7 @@ import { isFinal, type ListOptions, type Request } from "@model-gateway/core/Vid
 import { Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
 import type { Workspace } from "../access/Workspace.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"

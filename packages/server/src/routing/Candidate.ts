@@ -1,5 +1,5 @@
 /** An offer that may serve a request, and the credential to call it with. */
-import type { Credential, Offer } from "@model-gateway/providers/Offer"
+import type { Credential, Offer } from "@model-gateway/offers/Offer"
 
 /** An offer and the credential to call it with. */
 export interface Candidate<out O extends Offer = Offer> {

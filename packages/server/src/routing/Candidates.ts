@@ -4,9 +4,9 @@
  */
 import { type BadRequest, Forbidden, type Issue, NotFound } from "@model-gateway/core/GatewayError"
 import type { Preferences } from "@model-gateway/core/Routing"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import type { DataPolicy, Kind, Offer } from "@model-gateway/providers/Offer"
-import { perUnit, units } from "@model-gateway/providers/Pricing"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import type { DataPolicy, Kind, Offer } from "@model-gateway/offers/Offer"
+import { perUnit, units } from "@model-gateway/offers/Pricing"
 import { Effect } from "effect"
 import { allowsModel, allowsProvider, type Guardrail } from "../access/Guardrail.ts"
 import * as Issues from "../http/Issues.ts"

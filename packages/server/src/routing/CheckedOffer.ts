@@ -7,12 +7,12 @@
  * what the contract says, and nothing is stored that the ledger, its sums or a reader of it could
  * not hold.
  */
-import type { RerankOffer, TranscriptionOffer, VideoOffer } from "@model-gateway/providers/Offer"
-import { type Charge, flawOf } from "@model-gateway/providers/Pricing"
-import { BadResponse, ProviderError } from "@model-gateway/providers/ProviderError"
-import * as Ranking from "@model-gateway/providers/Ranking"
-import type { RerankResult } from "@model-gateway/providers/Rerank"
-import type { JobHandle } from "@model-gateway/providers/Video"
+import type { RerankOffer, TranscriptionOffer, VideoOffer } from "@model-gateway/offers/Offer"
+import { type Charge, flawOf } from "@model-gateway/offers/Pricing"
+import { BadResponse, ProviderError } from "@model-gateway/offers/ProviderError"
+import * as Ranking from "@model-gateway/offers/Ranking"
+import type { RerankResult } from "@model-gateway/offers/Rerank"
+import type { JobHandle } from "@model-gateway/offers/Video"
 import { Effect } from "effect"
 
 const badResponse = (description: string) =>

@@ -6,8 +6,8 @@
  * so it may use them for every offer.
  */
 import { PaymentRequired, phrases } from "@model-gateway/core/GatewayError"
-import type { Offer } from "@model-gateway/providers/Offer"
-import { perUnit } from "@model-gateway/providers/Pricing"
+import type { Offer } from "@model-gateway/offers/Offer"
+import { perUnit } from "@model-gateway/offers/Pricing"
 import type { Candidate } from "./Candidate.ts"
 import * as OwnKeys from "./OwnKeys.ts"
 

@@ -1,5 +1,5 @@
 /** The available models, and the offers of each. */
-import type { Kind, Offer, Offers, RerankOffer, TranscriptionOffer, VideoOffer } from "@model-gateway/providers/Offer"
+import type { Kind, Offer, Offers, RerankOffer, TranscriptionOffer, VideoOffer } from "@model-gateway/offers/Offer"
 import { Context, Layer } from "effect"
 import * as CheckedOffer from "./CheckedOffer.ts"
 

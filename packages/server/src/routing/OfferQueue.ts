@@ -6,7 +6,7 @@
  * so that a key with many calls delays another key by one call. A key that has too many calls
  * waiting is refused, and nobody else.
  */
-import type { Offer } from "@model-gateway/providers/Offer"
+import type { Offer } from "@model-gateway/offers/Offer"
 import { type Duration, Effect } from "effect"
 import * as FairShare from "../internal/FairShare.ts"
 

@@ -4,7 +4,7 @@
  * Keys of the caller come before the gateway's own credentials, those marked as fallback after
  * them. A key can also exclude the gateway's own credentials of its provider.
  */
-import type { Offer } from "@model-gateway/providers/Offer"
+import type { Offer } from "@model-gateway/offers/Offer"
 import { Context, Effect, Layer } from "effect"
 import type { Caller } from "../access/Caller.ts"
 import { isOwn, type OwnKey, ProviderKeys } from "../access/ProviderKeys.ts"

@@ -11,7 +11,7 @@ import {
 } from "@model-gateway/core/GatewayError"
 import { rerankOperation } from "@model-gateway/core/Rerank"
 import { transcribeOperation } from "@model-gateway/core/Transcription"
-import type { Reason, Simulated } from "@model-gateway/providers/ProviderError"
+import type { Reason, Simulated } from "@model-gateway/offers/ProviderError"
 import { Duration } from "effect"
 import * as Issues from "../http/Issues.ts"
 import type { Attempt, RoutingFailure } from "./Router.ts"

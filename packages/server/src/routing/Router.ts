@@ -9,8 +9,8 @@
  * The wait is not part of any time limit. A call that cannot wait fails as if the offer were
  * overloaded, and its circuit does not learn of it.
  */
-import type { Offer } from "@model-gateway/providers/Offer"
-import { Overloaded, ProviderError, type Reason, Timeout } from "@model-gateway/providers/ProviderError"
+import type { Offer } from "@model-gateway/offers/Offer"
+import { Overloaded, ProviderError, type Reason, Timeout } from "@model-gateway/offers/ProviderError"
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import type { Attempt as AnyAttempt } from "../accounting/Attempt.ts"

@@ -1,5 +1,5 @@
 /** What a provider ignored of a request, as the answer's `warnings`. */
-import type { Ignoring } from "@model-gateway/providers/Offer"
+import type { Ignoring } from "@model-gateway/offers/Offer"
 
 /** An answer has at most this many warnings: upstreams can send any number. */
 const maxWarnings = 100

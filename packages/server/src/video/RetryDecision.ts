@@ -1,7 +1,7 @@
 /**
  * Decides from an upstream's failure whether a video job is retried, and how long to wait first.
  */
-import type { ProviderError, Reason } from "@model-gateway/providers/ProviderError"
+import type { ProviderError, Reason } from "@model-gateway/offers/ProviderError"
 import { Duration, Effect, Random } from "effect"
 import type { ObjectStoreError } from "../objects/ObjectStore.ts"
 import type { TooMuchVideo, VideoTooSlow } from "./VideoDownload.ts"

@@ -5,8 +5,8 @@
  * If the upstream recognizes a repeated submission, the next worker submits the job again with the
  * same token, learns the handle and cancels it. Otherwise the job says that its handle is lost.
  */
-import type { VideoOffer } from "@model-gateway/providers/Offer"
-import type { JobHandle, VideoRequest } from "@model-gateway/providers/Video"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
+import type { JobHandle, VideoRequest } from "@model-gateway/offers/Video"
 import { Data, Effect } from "effect"
 import type { Candidate } from "../routing/Candidate.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"

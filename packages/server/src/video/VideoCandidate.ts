@@ -6,8 +6,8 @@
  * last one, start again with the first. A candidate that rejected the job permanently is removed. A
  * candidate that may have taken the job is its last one.
  */
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import type { VideoOffer } from "@model-gateway/providers/Offer"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
 import { Effect, Schema } from "effect"
 import type * as Routing from "../routing/Candidate.ts"
 import * as ProviderKeys from "../access/ProviderKeys.ts"

@@ -5,9 +5,9 @@
  * How many videos there are, how large they are and how fast they come is the upstream's choice. So
  * the number, the bytes of one video and of one job, and the rate are bounded.
  */
-import type { VideoOffer } from "@model-gateway/providers/Offer"
-import type { ProviderError } from "@model-gateway/providers/ProviderError"
-import type { SubmittedVideo } from "@model-gateway/providers/Video"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
+import type { ProviderError } from "@model-gateway/offers/ProviderError"
+import type { SubmittedVideo } from "@model-gateway/offers/Video"
 import { Data, Duration, Effect, Stream } from "effect"
 import * as ByteSize from "effect/ByteSize"
 import type { Settings } from "../GatewayServerConfig.ts"

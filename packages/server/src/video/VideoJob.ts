@@ -1,10 +1,10 @@
 /** A video job as it is stored, as a database row, and in its wire format. */
 import { type Job, Request, type Status } from "@model-gateway/core/Video"
-import type { JobHandle } from "@model-gateway/providers/Video"
+import type { JobHandle } from "@model-gateway/offers/Video"
 import { Data, Effect, Schema } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import { hash } from "node:crypto"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Attempt from "../accounting/Attempt.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"

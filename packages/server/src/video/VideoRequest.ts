@@ -6,7 +6,7 @@
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
 import type { Request } from "@model-gateway/core/Video"
-import type { VideoCapabilities, VideoRequest } from "@model-gateway/providers/Video"
+import type { VideoCapabilities, VideoRequest } from "@model-gateway/offers/Video"
 
 /** Whether the size agrees with the other fields depends on the model's table of pixels. */
 const sizeIssues = ({ size }: typeof Request.Type): ReadonlyArray<Issue> =>

@@ -5,10 +5,10 @@
  * called, and the result counts toward its circuit. The router gets this one candidate only,
  * because another one may be tried only after it is recorded that this one has not taken the job.
  */
-import type { Reason } from "@model-gateway/providers/ProviderError"
-import { Timeout } from "@model-gateway/providers/ProviderError"
-import type { JobHandle, VideoRequest } from "@model-gateway/providers/Video"
-import type { VideoOffer } from "@model-gateway/providers/Offer"
+import type { Reason } from "@model-gateway/offers/ProviderError"
+import { Timeout } from "@model-gateway/offers/ProviderError"
+import type { JobHandle, VideoRequest } from "@model-gateway/offers/Video"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
 import { Clock, Duration, Effect } from "effect"
 import type { Attempt } from "../accounting/Attempt.ts"
 import type { Candidate } from "../routing/Candidate.ts"

@@ -8,9 +8,9 @@
  * transition. A worker that read an older row changes nothing and gets `null`.
  */
 import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
-import type * as MicroCredits from "@model-gateway/providers/MicroCredits"
-import type { Charge } from "@model-gateway/providers/Pricing"
-import type { JobHandle } from "@model-gateway/providers/Video"
+import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import type { Charge } from "@model-gateway/offers/Pricing"
+import type { JobHandle } from "@model-gateway/offers/Video"
 import { Clock, type Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting, type Failure } from "../accounting/Accounting.ts"

@@ -14,12 +14,12 @@
  * An upstream is asked for a job once. If its answer is lost, it may make the video and bill it, so
  * the job fails, unless the offer is idempotent: then it is submitted again with the same token.
  */
-import type { VideoOffer } from "@model-gateway/providers/Offer"
-import type { Charge } from "@model-gateway/providers/Pricing"
-import type { ProviderError } from "@model-gateway/providers/ProviderError"
-import { ProviderError as UpstreamError, Timeout } from "@model-gateway/providers/ProviderError"
-import * as SafeMessage from "@model-gateway/providers/SafeMessage"
-import type { JobHandle, VideoRequest } from "@model-gateway/providers/Video"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
+import type { Charge } from "@model-gateway/offers/Pricing"
+import type { ProviderError } from "@model-gateway/offers/ProviderError"
+import { ProviderError as UpstreamError, Timeout } from "@model-gateway/offers/ProviderError"
+import * as SafeMessage from "@model-gateway/offers/SafeMessage"
+import type { JobHandle, VideoRequest } from "@model-gateway/offers/Video"
 import { isFinal } from "@model-gateway/core/Video"
 import { Cause, Clock, Context, Duration, Effect, Layer, Option, Result, Schedule, type Scope, Semaphore } from "effect"
 import { ObjectStore } from "../objects/ObjectStore.ts"

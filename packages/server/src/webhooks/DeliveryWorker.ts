@@ -12,7 +12,7 @@
  */
 import { Cause, Clock, Duration, Effect, FiberSet, Latch, Layer, Random, Schedule } from "effect"
 import { HttpBody, HttpClientRequest } from "effect/http"
-import * as SafeMessage from "@model-gateway/providers/SafeMessage"
+import * as SafeMessage from "@model-gateway/offers/SafeMessage"
 import * as Failures from "../http/Failures.ts"
 import * as HostNames from "../http/HostNames.ts"
 import { OutboundHttp } from "../http/OutboundHttp.ts"

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { KeyRecords } from "../../src/access/KeyRecords.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { FreeModelDays } from "../../src/admission/FreeModelDays.ts"

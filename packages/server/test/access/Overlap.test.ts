@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { layerSql as layerProviderKeys, mostKeys, ProviderKeys } from "../../src/access/ProviderKeys.ts"

@@ -1,5 +1,5 @@
 /** Payers and requests for tests of accounting. */
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect } from "effect"
 import { type CreateKey, KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"

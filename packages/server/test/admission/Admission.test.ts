@@ -1,9 +1,9 @@
 /** What a paid request leaves behind besides its answer: one event, with the charge, or nothing. */
 import { expect, it } from "@effect/vitest"
-import { invalidRequest, ProviderError, Timeout } from "@model-gateway/providers/ProviderError"
-import type { Credential } from "@model-gateway/providers/Offer"
-import type { RerankRequest } from "@model-gateway/providers/Rerank"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { invalidRequest, ProviderError, Timeout } from "@model-gateway/offers/ProviderError"
+import type { Credential } from "@model-gateway/offers/Offer"
+import type { RerankRequest } from "@model-gateway/offers/Rerank"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect, Redacted, Schema } from "effect"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"

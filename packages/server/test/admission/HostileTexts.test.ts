@@ -1,7 +1,7 @@
 // Texts that callers write, random from a seed: each request is either refused before an upstream is
 // called, or it is served, charged and in the books.
 import { describe, expect, it } from "@effect/vitest"
-import type { Offers } from "@model-gateway/providers/Offer"
+import type { Offers } from "@model-gateway/offers/Offer"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../../src/storage/sql/Dialect.ts"

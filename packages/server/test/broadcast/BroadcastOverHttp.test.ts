@@ -2,7 +2,7 @@
 import { CreateResponse } from "@model-gateway/core/Destinations"
 import * as Generations from "@model-gateway/core/Generations"
 import { Timestamp } from "@model-gateway/core/Identifiers"
-import type { TranscriptionRequest } from "@model-gateway/providers/Transcription"
+import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
 import { expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { Webhook } from "standardwebhooks"

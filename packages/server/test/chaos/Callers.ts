@@ -4,7 +4,7 @@
  */
 import { Effect, Fiber, Option, Redacted } from "effect"
 import { Accounting } from "../../src/accounting/Accounting.ts"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { type Part, form, formHeaders } from "../TestGateway.ts"
 import { callbackUrl } from "./Doubles.ts"
 import type { Operation } from "./Plan.ts"

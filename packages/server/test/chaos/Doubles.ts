@@ -2,13 +2,13 @@
  * The upstreams, the object store and the receiver of webhooks of a run. They remember what they
  * did and outlive the processes of the service.
  */
-import { gatewayCredential, type Offers } from "@model-gateway/providers/Offer"
-import { cost, searchUnits } from "@model-gateway/providers/Pricing"
-import { ProviderError, Timeout, Unavailable } from "@model-gateway/providers/ProviderError"
-import type { RerankRequest } from "@model-gateway/providers/Rerank"
-import type { TranscriptionRequest } from "@model-gateway/providers/Transcription"
-import type { VideoRequest } from "@model-gateway/providers/Video"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { gatewayCredential, type Offers } from "@model-gateway/offers/Offer"
+import { cost, searchUnits } from "@model-gateway/offers/Pricing"
+import { ProviderError, Timeout, Unavailable } from "@model-gateway/offers/ProviderError"
+import type { RerankRequest } from "@model-gateway/offers/Rerank"
+import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
+import type { VideoRequest } from "@model-gateway/offers/Video"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Duration, Effect, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { createHash } from "node:crypto"

@@ -97,7 +97,7 @@ interface AudioThread {
 }
 
 /** Takes the place of the threads of the providers package, which has the same key. */
-const AudioThread = Context.Service<AudioThread>("@model-gateway/providers/AudioThread")
+const AudioThread = Context.Service<AudioThread>("@model-gateway/offers/AudioThread")
 
 /** Measures without a thread. */
 export const audioThread = Context.make(AudioThread, {

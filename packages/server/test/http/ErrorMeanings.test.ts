@@ -1,7 +1,7 @@
 // What each status means, over HTTP: the conditions of the specification's table "Errors", and the
 // words that its messages begin with, for every operation that the table names.
 import { expect, it } from "@effect/vitest"
-import type { FileApi } from "@model-gateway/providers/FileApi"
+import type { FileApi } from "@model-gateway/offers/FileApi"
 import {
   BadResponse,
   InputTooLarge,
@@ -9,7 +9,7 @@ import {
   Overloaded,
   ProviderError,
   type Reason
-} from "@model-gateway/providers/ProviderError"
+} from "@model-gateway/offers/ProviderError"
 import { Duration, Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { KeyStore } from "../../src/access/KeyStore.ts"

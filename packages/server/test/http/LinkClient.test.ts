@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
+import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 import { Effect, Layer, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { createServer } from "node:http"

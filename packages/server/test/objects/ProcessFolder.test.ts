@@ -1,6 +1,6 @@
 import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
-import * as CallProcesses from "@model-gateway/providers/CallProcesses"
+import * as CallProcesses from "@model-gateway/offers/CallProcesses"
 import { Effect, Exit, FileSystem, Layer, Option, Scope, Stream } from "effect"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import { ChildProcess } from "effect/process"

@@ -1,6 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import * as Activity from "@model-gateway/core/Activity"
-import { invalidRequest } from "@model-gateway/providers/ProviderError"
+import { invalidRequest } from "@model-gateway/offers/ProviderError"
 import { Effect, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { EphemeralKeys } from "../../src/access/EphemeralKeys.ts"

@@ -1,6 +1,6 @@
 import { Response } from "@model-gateway/core/Credits"
 import { expect, it } from "@effect/vitest"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect, Schema } from "effect"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"

@@ -1,6 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import * as Generations from "@model-gateway/core/Generations"
-import { invalidRequest, ProviderError, RateLimited } from "@model-gateway/providers/ProviderError"
+import { invalidRequest, ProviderError, RateLimited } from "@model-gateway/offers/ProviderError"
 import { Effect, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { KeyStore } from "../../src/access/KeyStore.ts"

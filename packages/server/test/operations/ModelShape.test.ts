@@ -5,10 +5,10 @@ import { AspectRatio, type FrameType, Resolution } from "@model-gateway/core/Vid
 import { adapters } from "@model-gateway/providers/Adapters"
 import * as Fal from "@model-gateway/providers/Fal"
 import * as Google from "@model-gateway/providers/Google"
-import type { VideoOffer } from "@model-gateway/providers/Offer"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
 import * as Replicate from "@model-gateway/providers/Replicate"
 import * as Runway from "@model-gateway/providers/Runway"
-import { unsupported, type VideoRequest } from "@model-gateway/providers/Video"
+import { unsupported, type VideoRequest } from "@model-gateway/offers/Video"
 import { Effect, Result } from "effect"
 import { toModel, toVideoModel } from "../../src/operations/ModelShape.ts"
 

@@ -3,7 +3,7 @@
 import { NodeHttpClient } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
 import { Response } from "@model-gateway/core/Rerank"
-import { gatewayCredential } from "@model-gateway/providers/Offer"
+import { gatewayCredential } from "@model-gateway/offers/Offer"
 import * as Tei from "@model-gateway/providers/Tei"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import type { Double as UpstreamDouble } from "../../../providers/test/support/Double.mjs"

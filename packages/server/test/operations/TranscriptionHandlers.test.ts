@@ -1,5 +1,5 @@
 import { Response } from "@model-gateway/core/Transcription"
-import type { TranscriptionRequest } from "@model-gateway/providers/Transcription"
+import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, FileSystem, Schema } from "effect"
 import { connect } from "node:net"

@@ -2,7 +2,7 @@
 // answers.
 import { expect, it } from "@effect/vitest"
 import { Response } from "@model-gateway/core/Transcription"
-import type { TranscriptionRequest } from "@model-gateway/providers/Transcription"
+import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
 import { Effect, Schema } from "effect"
 import * as TestLedger from "../accounting/TestLedger.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"

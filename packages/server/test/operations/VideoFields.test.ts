@@ -1,8 +1,8 @@
 // What a caller writes about a video, as it arrives at the upstream: a double of fal.
 import { expect, it } from "@effect/vitest"
-import type { Adapter } from "@model-gateway/providers/Adapter"
+import type { Adapter } from "@model-gateway/offers/Adapter"
 import * as Fal from "@model-gateway/providers/Fal"
-import type { VideoModel } from "@model-gateway/providers/Model"
+import type { VideoModel } from "@model-gateway/offers/Model"
 import { Effect, Schema } from "effect"
 import { startFalDouble } from "../../../providers/test/support/FalDouble.mjs"
 import { issuePaths, post } from "../TestEnvelope.ts"

@@ -8,11 +8,11 @@ import {
   Unauthorized,
   Unavailable,
   UnknownModel
-} from "@model-gateway/providers/ProviderError"
+} from "@model-gateway/offers/ProviderError"
 import { Clock, Context, Deferred, Duration, Effect, Fiber, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting } from "../../src/accounting/Accounting.ts"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"

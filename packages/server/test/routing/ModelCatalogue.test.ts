@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { gatewayCredential, type RerankOffer } from "@model-gateway/providers/Offer"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import { gatewayCredential, type RerankOffer } from "@model-gateway/offers/Offer"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect } from "effect"
 import { make } from "../../src/routing/ModelCatalogue.ts"
 

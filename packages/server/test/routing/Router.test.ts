@@ -4,7 +4,7 @@ import {
   type Kind,
   type Offers,
   type RerankOffer
-} from "@model-gateway/providers/Offer"
+} from "@model-gateway/offers/Offer"
 import {
   BadResponse,
   ConnectionLost,
@@ -21,8 +21,8 @@ import {
   Unauthorized,
   Unavailable,
   UnknownModel
-} from "@model-gateway/providers/ProviderError"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+} from "@model-gateway/offers/ProviderError"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { MaxPrice } from "@model-gateway/core/Routing"
 import { submitVideoOperation } from "@model-gateway/core/Video"
 import { describe, expect, it } from "@effect/vitest"

@@ -2,13 +2,13 @@
  * The services of video jobs over a real database, with an upstream whose answers the test decides.
  */
 import type { Request } from "@model-gateway/core/Video"
-import { gatewayCredential, type Offers, type VideoOffer } from "@model-gateway/providers/Offer"
-import { type Charge, cost, type PerSecond } from "@model-gateway/providers/Pricing"
-import type { JobHandle, VideoRequest, VideoStatus, VideoSubmission } from "@model-gateway/providers/Video"
-import type { ProviderError } from "@model-gateway/providers/ProviderError"
+import { gatewayCredential, type Offers, type VideoOffer } from "@model-gateway/offers/Offer"
+import { type Charge, cost, type PerSecond } from "@model-gateway/offers/Pricing"
+import type { JobHandle, VideoRequest, VideoStatus, VideoSubmission } from "@model-gateway/offers/Video"
+import type { ProviderError } from "@model-gateway/offers/ProviderError"
 import { Duration, Effect, Layer, Stream } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Accounting, type Payer } from "../../src/accounting/Accounting.ts"
 import * as ObjectStore from "../../src/objects/ObjectStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"

@@ -6,7 +6,7 @@ import {
   ProviderError,
   Timeout,
   Unavailable
-} from "@model-gateway/providers/ProviderError"
+} from "@model-gateway/offers/ProviderError"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { StorageError } from "../../src/storage/sql/StorageError.ts"

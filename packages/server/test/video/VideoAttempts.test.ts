@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Overloaded, ProviderError, RateLimited, Timeout, Unauthorized } from "@model-gateway/providers/ProviderError"
+import { Overloaded, ProviderError, RateLimited, Timeout, Unauthorized } from "@model-gateway/offers/ProviderError"
 import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { usageRow } from "../../src/accounting/Ledger.ts"

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { ProviderError, Unavailable } from "@model-gateway/providers/ProviderError"
+import { ProviderError, Unavailable } from "@model-gateway/offers/ProviderError"
 import { Effect, Layer, Schedule, Stream } from "effect"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { ObjectStore } from "../../src/objects/ObjectStore.ts"

@@ -2,7 +2,7 @@
  * A job that is cancelled or expires while its submission has no answer, because its worker died.
  */
 import { describe, expect, it } from "@effect/vitest"
-import { ProviderError, Timeout, Unavailable } from "@model-gateway/providers/ProviderError"
+import { ProviderError, Timeout, Unavailable } from "@model-gateway/offers/ProviderError"
 import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as ObjectStore from "../../src/objects/ObjectStore.ts"

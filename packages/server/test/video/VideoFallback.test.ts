@@ -6,7 +6,7 @@ import {
   Timeout,
   Unauthorized,
   Unavailable
-} from "@model-gateway/providers/ProviderError"
+} from "@model-gateway/offers/ProviderError"
 import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"

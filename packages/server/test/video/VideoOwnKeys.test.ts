@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { OutOfCredit, ProviderError, Unauthorized, Unavailable } from "@model-gateway/providers/ProviderError"
+import { OutOfCredit, ProviderError, Unauthorized, Unavailable } from "@model-gateway/offers/ProviderError"
 import { Effect, Layer, Redacted } from "effect"
 import { ProviderKeys } from "../../src/access/ProviderKeys.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"

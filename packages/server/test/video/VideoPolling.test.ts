@@ -6,7 +6,7 @@ import {
   Unauthorized,
   Unavailable,
   UnknownModel
-} from "@model-gateway/providers/ProviderError"
+} from "@model-gateway/offers/ProviderError"
 import { Clock, Duration, Effect, Layer, Stream } from "effect"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import type { VideoQueue } from "../../src/video/VideoQueue.ts"

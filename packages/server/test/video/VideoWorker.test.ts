@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import type { VideoStatus } from "@model-gateway/providers/Video"
+import type { VideoStatus } from "@model-gateway/offers/Video"
 import {
   BadResponse,
   invalidRequest,
@@ -8,8 +8,8 @@ import {
   RateLimited,
   Unauthorized,
   Unavailable
-} from "@model-gateway/providers/ProviderError"
-import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+} from "@model-gateway/offers/ProviderError"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Deferred, Duration, Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as TestLedger from "../accounting/TestLedger.ts"

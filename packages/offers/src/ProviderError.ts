@@ -271,14 +271,14 @@ export type Reason = typeof Reason.Type
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import { InvalidRequest, ProviderError } from "@model-gateway/providers/ProviderError"
+ * import { InvalidRequest, ProviderError } from "@model-gateway/offers/ProviderError"
  *
  * const refused = Effect.fail(new ProviderError({ reason: new InvalidRequest({ message: "the audio is empty" }) }))
  * ```
  *
  * @since 0.1.0
  */
-export class ProviderError extends Schema.TaggedError<ProviderError>("@model-gateway/providers/ProviderError")(
+export class ProviderError extends Schema.TaggedError<ProviderError>("@model-gateway/offers/ProviderError")(
   "ProviderError",
   {
     reason: Reason,

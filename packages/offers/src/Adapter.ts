@@ -6,9 +6,8 @@
  *
  * @since 0.1.0
  */
-import { Config, Data, type Duration, Effect } from "effect"
+import { Config, Data, type Duration, Effect, Schema } from "effect"
 import type { HttpClient } from "effect/http"
-import * as Catalogue from "./Catalogue.ts"
 import type { Model } from "./Model.ts"
 import { type Credential, type DataPolicy, gatewayCredential, type Kind, type Offers } from "./Offer.ts"
 import * as UpstreamHttp from "./UpstreamHttp.ts"
@@ -46,6 +45,20 @@ export class InvalidModel extends Data.TaggedError("InvalidModel")<{
 }> {}
 
 /**
+ * Decodes the `parameters` of a model, which may come from a settings file. A field that the schema
+ * does not have is an error.
+ *
+ * @since 0.1.0
+ */
+export const decodeParameters = <A, I>(schema: Schema.Codec<A, I>, model: Model): Effect.Effect<A, InvalidModel> =>
+  Schema.decodeUnknownEffect(schema)(model.parameters ?? {}, { onExcessProperty: "error" }).pipe(
+    Effect.mapError(
+      (error) =>
+        new InvalidModel({ model, message: `has invalid parameters: ${error.message.replaceAll(/\s+/g, " ")}` })
+    )
+  )
+
+/**
  * The settings of an adapter's own upstream. They are environment variables for everybody who sets
  * one key and starts the gateway.
  *
@@ -81,25 +94,24 @@ export interface Adapter<out R = HttpClient.HttpClient> {
   readonly kinds: ReadonlyArray<Kind>
   /** The built-in models. */
   readonly models: ReadonlyArray<Model>
+  /**
+   * What the public service documents of the data in requests. Default: nothing.
+   */
+  readonly dataPolicy?: DataPolicy | undefined
   /** The offers of these models at an upstream, in the same order. */
   readonly offers: (upstream: Upstream, models: ReadonlyArray<Model>) => Effect.Effect<Offers, InvalidModel, R>
 }
 
 /**
  * What an upstream of the adapter declares of the data in requests, if its settings declare
- * nothing: what the catalog has of the public service. Undefined for any other URL, where others
- * may serve.
+ * nothing: that of the public service. Undefined for any other URL, where others may serve.
  *
  * @since 0.1.0
  */
 export const dataPolicyOf = <R>(
-  { defaultBaseUrl, name }: Adapter<R>,
+  { dataPolicy, defaultBaseUrl }: Adapter<R>,
   { baseUrl }: Pick<Upstream, "baseUrl">
-): DataPolicy | undefined => {
-  if (baseUrl !== defaultBaseUrl) return undefined
-  const { source: _, ...policy } = Catalogue.dataPolicies[name] ?? { source: undefined }
-  return Object.keys(policy).length === 0 ? undefined : policy
-}
+): DataPolicy | undefined => (baseUrl === defaultBaseUrl ? dataPolicy : undefined)
 
 /**
  * The offers with the data policy of their provider, where they have none of their own.
@@ -115,7 +127,7 @@ export const withDataPolicy = (offers: Offers, dataPolicy: DataPolicy | undefine
  *
  * @example
  * ```ts
- * import * as Adapter from "@model-gateway/providers/Adapter"
+ * import * as Adapter from "@model-gateway/offers/Adapter"
  * import * as Cohere from "@model-gateway/providers/Cohere"
  *
  * // From COHERE_API_KEY and COHERE_BASE_URL

@@ -91,6 +91,6 @@ export const make = (bytes: number): ResponseMemory => {
  *
  * @since 0.1.0
  */
-export const ResponseMemory = Context.Reference<ResponseMemory>("@model-gateway/providers/ResponseMemory", {
+export const ResponseMemory = Context.Reference<ResponseMemory>("@model-gateway/offers/ResponseMemory", {
   defaultValue: () => make(Math.floor(processLimit() / 4))
 })

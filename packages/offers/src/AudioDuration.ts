@@ -79,8 +79,8 @@ export interface Measured {
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import { measure } from "@model-gateway/providers/AudioDuration"
- * import { fromPath } from "@model-gateway/providers/AudioSource"
+ * import { measure } from "@model-gateway/offers/AudioDuration"
+ * import { fromPath } from "@model-gateway/offers/AudioSource"
  *
  * const seconds = Effect.gen(function* () {
  *   const { duration } = yield* measure(yield* fromPath("talk.wav"), "wav")

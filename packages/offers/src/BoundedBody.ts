@@ -1,20 +1,36 @@
-/** Reads the text of a JSON answer within its bounds, before it is parsed. */
+/**
+ * Reads the text of a JSON answer within its bounds, before it is parsed.
+ *
+ * @since 0.1.0
+ */
 import { Data, Effect, Stream } from "effect"
 import type { HttpClientError, HttpClientResponse } from "effect/http"
-import * as JsonScanner from "../JsonScanner.ts"
-import type { Lease } from "../ResponseMemory.ts"
+import * as JsonScanner from "./JsonScanner.ts"
+import type { Lease } from "./ResponseMemory.ts"
 
-/** What an answer may hold at most. */
+/**
+ * What an answer may hold at most.
+ *
+ * @since 0.1.0
+ */
 export interface Bounds extends JsonScanner.Limits {
   readonly bytes: number
 }
 
-/** An answer holds more. `message` says of what. */
+/**
+ * An answer holds more. `message` says of what.
+ *
+ * @since 0.1.0
+ */
 export class OutOfBounds extends Data.TaggedError("OutOfBounds")<{ readonly message: string }> {}
 
 const mebibyte = 1024 * 1024
 
-/** The bounds of answers of which no more is known. */
+/**
+ * The bounds of answers of which no more is known.
+ *
+ * @since 0.1.0
+ */
 export const defaults: Bounds = { bytes: 4 * mebibyte, depth: 64, entries: 1000, values: 20_000 }
 
 /** An answer up to this length cannot hold enough to need a scan before parsing. */
@@ -28,7 +44,11 @@ const maxSmall = 16 * 1024
 
 const tooLong = ({ bytes }: Bounds) => new OutOfBounds({ message: `more than ${bytes} bytes` })
 
-/** Closes the connection of a response whose body is not needed: ending a read closes it. */
+/**
+ * Closes the connection of a response whose body is not needed: ending a read closes it.
+ *
+ * @since 0.1.0
+ */
 export const discard = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<void> =>
   Stream.runDrain(Stream.take(response.stream, 1)).pipe(Effect.timeoutOption(0), Effect.ignore)
 
@@ -50,6 +70,8 @@ const issueOf = (bounds: Bounds): ((chunk: Uint8Array) => OutOfBounds | undefine
 /**
  * The text of an answer. One that exceeds its bounds fails as soon as they are passed, and its
  * connection is closed. For a longer one the lease holds memory and the turn to parse it.
+ *
+ * @since 0.1.0
  */
 export const readText = (
   response: HttpClientResponse.HttpClientResponse,

@@ -121,7 +121,7 @@ const maxIssues = 21
  *
  * @example
  * ```ts
- * import * as Passthrough from "@model-gateway/providers/Passthrough"
+ * import * as Passthrough from "@model-gateway/offers/Passthrough"
  *
  * const passthrough = Passthrough.make("acme", {
  *   documented: ["truncation"],

@@ -59,7 +59,7 @@ const ofCode = (code: string): string | undefined => {
  *
  * @example
  * ```ts
- * import * as LanguageCode from "@model-gateway/providers/LanguageCode"
+ * import * as LanguageCode from "@model-gateway/offers/LanguageCode"
  *
  * LanguageCode.iso6391("english") // "en"
  * LanguageCode.iso6391("pt-BR") // "pt"

@@ -2,10 +2,16 @@
  * How long an MP4 file lasts by everything that it says, for upstreams that bill the length of a
  * video. Tables and headers may differ, so the longest counts. A file whose length a reader could
  * take for another is refused: one in fragments, or one with other counts of frames.
+ *
+ * @since 0.1.0
  */
-import { type AudioBytes, textAt, viewOf } from "./audioBytes.ts"
+import { type AudioBytes, textAt, viewOf } from "./internal/audioBytes.ts"
 
-/** What an MP4 file contains. */
+/**
+ * What an MP4 file contains.
+ *
+ * @since 0.1.0
+ */
 export interface Measured {
   readonly seconds: number
   readonly frames: number
@@ -128,7 +134,11 @@ const read = (bytes: AudioBytes): Measured => {
   return { seconds: Math.max(seconds, ...tracks.map((track) => track.seconds)), frames: video.frames }
 }
 
-/** Measures a file. Returns why it cannot be measured otherwise. */
+/**
+ * Measures a file. Returns why it cannot be measured otherwise.
+ *
+ * @since 0.1.0
+ */
 export const measure = (bytes: AudioBytes): Measured | string => {
   try {
     const measured = read(bytes)
@@ -141,7 +151,11 @@ export const measure = (bytes: AudioBytes): Measured | string => {
   }
 }
 
-/** The content of base64, of which only what is read is decoded. */
+/**
+ * The content of base64, of which only what is read is decoded.
+ *
+ * @since 0.1.0
+ */
 export const ofBase64 = (text: string): AudioBytes => {
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0
   const size = Math.max(0, Math.floor((text.length * 3) / 4) - padding)

@@ -1,15 +1,24 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeGateway from "@model-gateway/node/NodeGateway"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, Layer, Redacted, Schema, Stream } from "effect"
+import { Duration, Effect, Fiber, Layer, Redacted, Schema, type Scope, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { type Credential, gatewayCredential } from "../src/Offer.ts"
 import type { ProviderError, Reason } from "../src/ProviderError.ts"
 import * as ProviderErrors from "../src/ProviderError.ts"
 import * as UpstreamHttp from "../src/UpstreamHttp.ts"
-import { double, key, recorded, until } from "./support/cohere.ts"
-import type { Scripted } from "./support/Double.mjs"
+import { startCohereDouble } from "../../providers/test/support/CohereDouble.mjs"
+import type { Double, Scripted } from "../../providers/test/support/Double.mjs"
+import { recorded, until } from "./support/recorded.mjs"
+
+const key = "co-secret-0123456789"
+
+/** A double of Cohere's API that accepts the key, for the scope. */
+const double: Effect.Effect<Double, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.promise(() => startCohereDouble({ keys: [key] })),
+  (double) => Effect.promise(() => double.close())
+)
 
 const credential: Credential = { id: "test", secret: Redacted.make(key) }
 

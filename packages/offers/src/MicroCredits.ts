@@ -58,7 +58,7 @@ export const make = (value: number): MicroCredits => {
  * @example
  * ```ts
  * import { Option } from "effect"
- * import * as MicroCredits from "@model-gateway/providers/MicroCredits"
+ * import * as MicroCredits from "@model-gateway/offers/MicroCredits"
  *
  * MicroCredits.fromCredits(0.1 + 0.2) // Some(300000)
  * MicroCredits.fromCredits(Number.NaN) // None

@@ -12,7 +12,7 @@ import type { SchemaIssue } from "effect"
 import { constUndefined } from "effect/Function"
 import { FetchHttpClient, Headers, HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientError, HttpClientResponse } from "effect/http"
-import { type Bounds, defaults, discard, readText } from "./internal/boundedBody.ts"
+import { type Bounds, defaults, discard, readText } from "./BoundedBody.ts"
 import { readErrorBody } from "./internal/errorBody.ts"
 import { type Failure, longer, reasonOf, retryAfterOf, withSafeMessage } from "./internal/failure.ts"
 import { fromClientError } from "./internal/transportFailure.ts"
@@ -21,7 +21,8 @@ import { BadResponse, ProviderError, type Reason, Timeout, Unauthorized } from "
 import { ResponseMemory } from "./ResponseMemory.ts"
 import * as SafeMessage from "./SafeMessage.ts"
 
-export { type Failure, reasonOf } from "./internal/failure.ts"
+export { type Failure, reasonOf, withSafeMessage } from "./internal/failure.ts"
+export { reasonOfTransport } from "./internal/transportFailure.ts"
 
 /**
  * An upstream's base URL. A path is allowed, for proxies and API versions.
@@ -107,7 +108,7 @@ export interface Options {
  * @since 0.1.0
  */
 export const LinkClient = Context.Reference<HttpClient.HttpClient | undefined>(
-  "@model-gateway/providers/UpstreamHttp/LinkClient",
+  "@model-gateway/offers/UpstreamHttp/LinkClient",
   { defaultValue: constUndefined }
 )
 
@@ -273,8 +274,8 @@ const read = (response: HttpClientResponse.HttpClientResponse, most: number) =>
  * ```ts
  * import { Effect, Schema } from "effect"
  * import { HttpClientRequest } from "effect/http"
- * import type { Credential } from "@model-gateway/providers/Offer"
- * import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
+ * import type { Credential } from "@model-gateway/offers/Offer"
+ * import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
  *
  * const Answer = Schema.Struct({ text: Schema.String })
  *

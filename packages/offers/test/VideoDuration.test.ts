@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { measure, ofBase64 } from "../../src/internal/videoMp4.ts"
-import { mp4 } from "../support/Mp4Double.mjs"
+import { measure, ofBase64 } from "../src/VideoDuration.ts"
+import { mp4 } from "../../providers/test/support/Mp4Double.mjs"
 
 const read = (file: Buffer) => measure(ofBase64(file.toString("base64")))
 

@@ -1,10 +1,18 @@
-/** A `multipart/form-data` body with one file, which is streamed. */
+/**
+ * A `multipart/form-data` body with one file, which is streamed.
+ *
+ * @since 0.1.0
+ */
 import { Effect, Stream } from "effect"
 import type { SecureRandom } from "effect/crypto/SecureRandom"
 import { HttpBody } from "effect/http"
-import type { AudioSource } from "../AudioSource.ts"
+import type { AudioSource } from "./AudioSource.ts"
 
-/** The fields come before the file, in their order. */
+/**
+ * The fields come before the file, in their order.
+ *
+ * @since 0.1.0
+ */
 export interface Form {
   readonly fields: ReadonlyArray<readonly [name: string, value: string]>
   readonly file: {
@@ -15,7 +23,11 @@ export interface Form {
   }
 }
 
-/** Whether the name can stand in a part's header. */
+/**
+ * Whether the name can stand in a part's header.
+ *
+ * @since 0.1.0
+ */
 export const isFieldName = (name: string): boolean => /^[\w.-]{1,64}(\[\])?$/.test(name)
 
 const encoder = new TextEncoder()
@@ -41,7 +53,11 @@ const randomBoundary = (random: SecureRandom["Service"]): Effect.Effect<string> 
 
 const typeOf = (boundary: string): string => `multipart/form-data; boundary=${boundary}`
 
-/** The body. Its length is known, so that it is sent with `content-length`. */
+/**
+ * The body. Its length is known, so that it is sent with `content-length`.
+ *
+ * @since 0.1.0
+ */
 export const make = Effect.fnUntraced(function* (
   { fields, file }: Form,
   random: SecureRandom["Service"]
@@ -59,6 +75,8 @@ export const make = Effect.fnUntraced(function* (
 
 /**
  * A form whose file is passed on while it arrives. The fields, which may arrive later, follow it.
+ *
+ * @since 0.1.0
  */
 export interface PassedOn {
   readonly file: Omit<Form["file"], "source"> & { readonly content: Stream.Stream<Uint8Array, unknown> }
@@ -67,7 +85,11 @@ export interface PassedOn {
   readonly onSent: Effect.Effect<unknown>
 }
 
-/** The body of such a form. Its length is not known. */
+/**
+ * The body of such a form. Its length is not known.
+ *
+ * @since 0.1.0
+ */
 export const passOn = ({ fields, file, onSent }: PassedOn, random: SecureRandom["Service"]) =>
   Effect.map(randomBoundary(random), (boundary) => {
     const tail = Effect.map(fields, (fields) =>

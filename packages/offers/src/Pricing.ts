@@ -138,7 +138,7 @@ export const flawOf = ({ cost, usage }: Charge): string | undefined => {
  *
  * @example
  * ```ts
- * import { searchUnits } from "@model-gateway/providers/Pricing"
+ * import { searchUnits } from "@model-gateway/offers/Pricing"
  *
  * searchUnits(100) // 1
  * searchUnits(101) // 2
@@ -154,7 +154,7 @@ export const searchUnits = (documents: number): number => Math.max(1, Math.ceil(
  *
  * @example
  * ```ts
- * import { cost } from "@model-gateway/providers/Pricing"
+ * import { cost } from "@model-gateway/offers/Pricing"
  *
  * cost(100, 1.504) // 151
  * ```
@@ -173,7 +173,7 @@ export const cost = (microCreditsPerUnit: number, units: number): MicroCredits.M
  *
  * @example
  * ```ts
- * import { tokenCost } from "@model-gateway/providers/Pricing"
+ * import { tokenCost } from "@model-gateway/offers/Pricing"
  *
  * const pricing = { unit: "token", inputMicroCredits: 2_500_000, outputMicroCredits: 10_000_000 } as const
  * tokenCost(pricing, 1000, 100) // 3500
@@ -193,7 +193,7 @@ export const tokenCost = (
  *
  * @example
  * ```ts
- * import { videoCost } from "@model-gateway/providers/Pricing"
+ * import { videoCost } from "@model-gateway/offers/Pricing"
  *
  * videoCost({ unit: "second", microCredits: 120_000 }, { seconds: 5 }) // 600_000
  * ```

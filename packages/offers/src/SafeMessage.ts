@@ -31,7 +31,7 @@ const lowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) =>
  * @example
  * ```ts
  * import { Redacted } from "effect"
- * import * as SafeMessage from "@model-gateway/providers/SafeMessage"
+ * import * as SafeMessage from "@model-gateway/offers/SafeMessage"
  *
  * SafeMessage.withoutSecrets("no model for q9Lm2xTz", [Redacted.make("q9Lm2xTzV7")]) // "no model
  * for <redacted>"
@@ -117,7 +117,7 @@ const isOpaque = (word: string): boolean =>
  *
  * @example
  * ```ts
- * import * as SafeMessage from "@model-gateway/providers/SafeMessage"
+ * import * as SafeMessage from "@model-gateway/offers/SafeMessage"
  *
  * SafeMessage.redact("cannot read https://cdn.example.com/a.png") // "cannot read <redacted>"
  * ```
@@ -142,7 +142,7 @@ export const redact = (message: string): string => {
  *
  * @example
  * ```ts
- * import * as SafeMessage from "@model-gateway/providers/SafeMessage"
+ * import * as SafeMessage from "@model-gateway/offers/SafeMessage"
  *
  * SafeMessage.make("cannot read https://cdn.example.com/a.png") // "cannot read <redacted>"
  * SafeMessage.make("Incorrect API key provided: sk-ab***cd") // undefined

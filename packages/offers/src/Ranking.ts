@@ -5,8 +5,7 @@
  * @since 0.1.0
  */
 import { Effect, Schema } from "effect"
-import { InvalidModel, type Upstream } from "./Adapter.ts"
-import * as InternalParameters from "./internal/parameters.ts"
+import { decodeParameters, InvalidModel, type Upstream } from "./Adapter.ts"
 import type { RerankModel } from "./Model.ts"
 import * as Offer from "./Offer.ts"
 import type { Credential, RerankOffer } from "./Offer.ts"
@@ -65,7 +64,7 @@ export const limitsOf = Effect.fnUntraced(function* (
     ...defaults
   }: Partial<Limits> & Pick<Limits, "documentsPerCall"> & { readonly sendsImages?: boolean }
 ): Effect.fn.Return<Limits, InvalidModel> {
-  const parameters = yield* InternalParameters.decode(Parameters, model)
+  const parameters = yield* decodeParameters(Parameters, model)
   if (parameters.imageTokens !== undefined && !sendsImages) {
     return yield* new InvalidModel({ model, message: "has parameters.imageTokens, but its adapter ranks text only" })
   }
@@ -385,10 +384,10 @@ export interface OfferOptions {
  * ```ts
  * import { Effect, Schema } from "effect"
  * import { HttpClientRequest } from "effect/http"
- * import type { Upstream } from "@model-gateway/providers/Adapter"
- * import type { RerankModel } from "@model-gateway/providers/Model"
- * import * as Ranking from "@model-gateway/providers/Ranking"
- * import * as UpstreamHttp from "@model-gateway/providers/UpstreamHttp"
+ * import type { Upstream } from "@model-gateway/offers/Adapter"
+ * import type { RerankModel } from "@model-gateway/offers/Model"
+ * import * as Ranking from "@model-gateway/offers/Ranking"
+ * import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
  *
  * const Response = Schema.Struct({ results: Schema.Array(Ranking.Result) })
  *

@@ -48,7 +48,7 @@ export const fromBytes = (bytes: Uint8Array): AudioSource => ({
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import { fromPath } from "@model-gateway/providers/AudioSource"
+ * import { fromPath } from "@model-gateway/offers/AudioSource"
  *
  * const size = Effect.gen(function* () {
  *   const source = yield* fromPath("/tmp/upload.wav")

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { Jina } from "../src/index.ts"
 import type { RerankModel } from "../src/Model.ts"
 import * as Ranking from "../src/Ranking.ts"
 
@@ -95,12 +94,4 @@ describe("Ranking", () => {
       assert.strictEqual(limits.documentsPerCall, 5)
     })
   )
-
-  it("lists the scores of a listwise model as dependent", () => {
-    const dependent = Jina.adapter.models.filter(({ parameters }) => parameters?.["independentScores"] === false)
-    assert.deepStrictEqual(
-      dependent.map(({ upstreamId }) => upstreamId),
-      ["jina-reranker-v3"]
-    )
-  })
 })
