@@ -39,7 +39,7 @@ import * as Metrics from "../observability/Metrics.ts"
 import * as Background from "../internal/Background.ts"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { type Ended, type EndRows, LedgerStore } from "../storage/sql/LedgerStore.ts"
+import { type Ended, type EndRows, LedgerStore } from "./LedgerStore.ts"
 import { itemsOf } from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -59,7 +59,7 @@ import type {
 } from "./Reservation.ts"
 
 export type { IntentRow, UsageRow } from "./Ledger.ts"
-export type { EndRows } from "../storage/sql/LedgerStore.ts"
+export type { EndRows } from "./LedgerStore.ts"
 export {
   type Ending,
   type Failure,

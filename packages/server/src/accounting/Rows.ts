@@ -1,7 +1,7 @@
 /** Converts the requests of accounting to the rows of the ledger, and its refusals to errors. */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { PeriodStarts } from "../internal/Periods.ts"
-import type { Entry, Hold, Refusal } from "../storage/sql/LedgerStore.ts"
+import type { Entry, Hold, Refusal } from "./LedgerStore.ts"
 import { StorageError } from "../storage/sql/StorageError.ts"
 import * as Attempt from "./Attempt.ts"
 import * as Budgets from "./Budgets.ts"

@@ -7,7 +7,7 @@ import { isSqlError } from "effect/sql/SqlError"
 import { currentCaller } from "../access/Caller.ts"
 import { logAndContinue, orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../http/Issues.ts"
-import type { AnswerRow } from "../storage/sql/LedgerStore.ts"
+import type { AnswerRow } from "../accounting/LedgerStore.ts"
 import { fromSql, type StorageError } from "../storage/sql/StorageError.ts"
 import * as Idempotency from "./Idempotency.ts"
 

@@ -10,7 +10,7 @@ import {
   type IdempotentRequest,
   keeps
 } from "../../src/admission/Idempotency.ts"
-import { claimLost } from "../../src/storage/sql/LedgerStore.ts"
+import { claimLost } from "../../src/accounting/LedgerStore.ts"
 import { outcome, payerWith, reserve } from "../accounting/TestPayer.ts"
 import { databases } from "../TestDatabases.ts"
 import { clockAhead, layerAt } from "../TestStorage.ts"

@@ -7,7 +7,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../sql/Dialect.ts"
 import { EventLog } from "../sql/EventLog.ts"
-import { names } from "./ledgerFunctions.ts"
+import { names } from "../../accounting/ledgerFunctions.ts"
 
 /** The table of events over the database in the context. */
 export const layer: Layer.Layer<EventLog, never, SqlClient> = Layer.effect(

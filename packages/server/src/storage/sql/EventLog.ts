@@ -7,7 +7,7 @@
  */
 import { Context, type Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { EventRow } from "./LedgerStore.ts"
+import type { EventRow } from "../../accounting/LedgerStore.ts"
 
 /** The table of events. */
 export class EventLog extends Context.Service<

@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../sql/Dialect.ts"
 import { EventLog } from "../sql/EventLog.ts"
-import { insertEvent } from "../sql/LedgerStatements.ts"
+import { insertEvent } from "../../accounting/LedgerStatements.ts"
 
 /** The table of events over the database in the context. */
 export const layer: Layer.Layer<EventLog, never, SqlClient> = Layer.effect(

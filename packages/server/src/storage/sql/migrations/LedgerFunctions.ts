@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import * as ledgerFunctions from "../../postgres/ledgerFunctions.ts"
+import * as ledgerFunctions from "../../../accounting/ledgerFunctions.ts"
 
 /** Creates the functions. */
 export const create = Effect.gen(function* () {

@@ -6,11 +6,11 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
-import * as Periods from "../../internal/Periods.ts"
-import * as Dialect from "../sql/Dialect.ts"
-import { EventLog } from "../sql/EventLog.ts"
-import { GroupCommit } from "../sql/GroupCommit.ts"
-import * as Statements from "../sql/LedgerStatements.ts"
+import * as Periods from "../internal/Periods.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import { EventLog } from "../storage/sql/EventLog.ts"
+import { GroupCommit } from "../storage/sql/GroupCommit.ts"
+import * as Statements from "./LedgerStatements.ts"
 import {
   type AnswerRow,
   claimLost,
@@ -22,7 +22,7 @@ import {
   HoldRefused,
   LedgerStore,
   Refusal
-} from "../sql/LedgerStore.ts"
+} from "./LedgerStore.ts"
 
 /** What a budget row gains. Negative amounts subtract. */
 interface Change {

@@ -6,7 +6,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import { isSqlError, SqlError, UnknownError } from "effect/sql/SqlError"
-import * as Dialect from "../sql/Dialect.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
 import {
   type AnswerRow,
   claimLost,
@@ -18,8 +18,8 @@ import {
   HoldRefused,
   LedgerStore,
   Refusal
-} from "../sql/LedgerStore.ts"
-import * as Conflicts from "./conflicts.ts"
+} from "./LedgerStore.ts"
+import * as Conflicts from "../storage/postgres/conflicts.ts"
 import * as Lanes from "./Lanes.ts"
 import { names } from "./ledgerFunctions.ts"
 

@@ -10,7 +10,7 @@
  * in a circle. After that it checks and writes one item after the other, so that the rows show each
  * item what those before it did. An item that is refused has written nothing.
  */
-import * as Statements from "../sql/LedgerStatements.ts"
+import * as Statements from "./LedgerStatements.ts"
 
 /** The names of the functions. */
 export const names = {

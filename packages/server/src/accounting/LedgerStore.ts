@@ -11,8 +11,8 @@
 import { Context, Data, type Effect } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
-import type { PeriodStarts } from "../../internal/Periods.ts"
-import { StorageError } from "./StorageError.ts"
+import type { PeriodStarts } from "../internal/Periods.ts"
+import { StorageError } from "../storage/sql/StorageError.ts"
 
 /** A reservation to write. Amounts are micro-credits, times are epoch milliseconds. */
 export interface Hold {
@@ -161,7 +161,7 @@ export class LedgerStore extends Context.Service<
     /** Stores an answer alone. Fails with {@link claimLost} if its process has lost the key. */
     readonly keep: (answer: AnswerRow) => Effect.Effect<void, SqlError | StorageError>
   }
->()("@model-gateway/server/storage/sql/LedgerStore") {}
+>()("@model-gateway/server/accounting/LedgerStore") {}
 
 /** What a reservation holds in credits and as BYOK usage. */
 export const heldBy = ({ amount, byokExtra, isByok }: Pick<Hold, "amount" | "byokExtra" | "isByok">) =>
