@@ -13,6 +13,7 @@ import * as RateLimiter from "effect/persistence/RateLimiter"
 import { HttpApiBuilder } from "effect/http-api"
 import * as Accounting from "./accounting/Accounting.ts"
 import * as Reconcile from "./accounting/Reconcile.ts"
+import * as LedgerSql from "./accounting/LedgerSql.ts"
 import * as Activity from "./accounting/Activity.ts"
 import * as RequestLog from "./accounting/RequestLog.ts"
 import * as ActivityHandlers from "./operations/ActivityHandlers.ts"
@@ -187,6 +188,7 @@ export const layerStoresSql = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(KeyStore.layerSql),
   Layer.provideMerge(Accounting.layerSql),
+  Layer.provideMerge(LedgerSql.layer),
   Layer.provideMerge(Layer.mergeAll(KeyCache.layerSql, ProcessInstance.layerSql()))
 )
 

@@ -6,6 +6,7 @@ import { Clock, Effect, FileSystem, Layer, Redacted, type Scope } from "effect"
 import { NodeFileSystem, NodeServices } from "@effect/platform-node"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import * as Accounting from "../src/accounting/Accounting.ts"
+import * as LedgerSql from "../src/accounting/LedgerSql.ts"
 import * as GuardrailStore from "../src/access/GuardrailStore.ts"
 import * as Outbox from "../src/events/Outbox.ts"
 import * as Idempotency from "../src/admission/Idempotency.ts"
@@ -86,7 +87,7 @@ export const layerAt = (
     ProviderKeys.layerSql.pipe(Layer.provide(layerVault))
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),
-    Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layerSql)),
+    Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layerSql, LedgerSql.layer)),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(layerClient(location, wrap)),
     Layer.provideMerge(layerWebCrypto),

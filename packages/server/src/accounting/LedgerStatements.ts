@@ -90,9 +90,6 @@ export const insertEntry = `INSERT INTO usage_ledger (id, key_hash, workspace_id
     external_user, request_id)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22) ON CONFLICT (id) DO NOTHING`
 
-/** Writes an event. */
-export const insertEvent = `INSERT INTO events (created_at, body) VALUES (?1, ?2)`
-
 /** Stores the answer to an idempotency key that the process `?8` holds. */
 export const storeAnswer = `UPDATE idempotency SET owner = NULL, status = ?1, headers = ?2, body = ?3, packed = ?4, bytes = ?5
   WHERE scope = ?6 AND idempotency_key = ?7 AND owner = ?8`

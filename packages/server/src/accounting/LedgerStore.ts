@@ -12,6 +12,7 @@ import { Context, Data, type Effect } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
 import type { PeriodStarts } from "../internal/Periods.ts"
+import type { EventRow } from "../storage/sql/EventLog.ts"
 import { StorageError } from "../storage/sql/StorageError.ts"
 
 /** A reservation to write. Amounts are micro-credits, times are epoch milliseconds. */
@@ -74,12 +75,6 @@ export interface Entry {
   readonly cost: number
   readonly usage: string | null
   readonly attempts: string | null
-}
-
-/** An event to write. */
-export interface EventRow {
-  readonly createdAt: number
-  readonly body: string
 }
 
 /** An answer to store for an idempotency key that a process holds. */

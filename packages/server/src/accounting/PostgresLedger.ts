@@ -6,7 +6,10 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import { isSqlError, SqlError, UnknownError } from "effect/sql/SqlError"
+import * as Conflicts from "../storage/postgres/conflicts.ts"
+import * as PostgresFunction from "../storage/postgres/PostgresFunction.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import {
   type AnswerRow,
   claimLost,
@@ -19,9 +22,8 @@ import {
   LedgerStore,
   Refusal
 } from "./LedgerStore.ts"
-import * as Conflicts from "../storage/postgres/conflicts.ts"
 import * as Lanes from "./Lanes.ts"
-import { names } from "./ledgerFunctions.ts"
+import * as ledgerFunction from "./ledgerFunction.ts"
 
 /** Lanes of a process. Each uses one connection while it has a batch under way. */
 const laneCount = 4
@@ -108,10 +110,11 @@ const malformed = (cause: unknown) =>
     reason: new UnknownError({ cause, message: "The result of a batch cannot be read", operation: "execute" })
   })
 
-/** Makes the store over the database in the context. */
+/** Makes the store over the database in the context. Creates the function that it calls. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const apply = Dialect.fixed(sql, `SELECT result FROM ${names.apply}(?1) AS result`)
+  yield* mapSqlError("PostgresLedger.make")(PostgresFunction.ensure([ledgerFunction.apply]))
+  const apply = Dialect.fixed(sql, `SELECT result FROM ${ledgerFunction.apply.name}(?1) AS result`)
 
   /** Writes the requests, in one transaction. Returns a result for each. */
   const run = Effect.fnUntraced(function* (requests: ReadonlyArray<Request>) {
@@ -221,4 +224,4 @@ const endedOf = (row: Row): Ended => ({
 })
 
 /** The store over the database in the context. */
-export const layer: Layer.Layer<LedgerStore, never, SqlClient> = Layer.effect(LedgerStore, make)
+export const layer: Layer.Layer<LedgerStore, StorageError, SqlClient> = Layer.effect(LedgerStore, make)

@@ -96,7 +96,7 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
           removed++
           if (bytes > 0) freed.set(keyHash, (freed.get(keyHash) ?? 0) + bytes)
         }
-        // In the order of all writers; see `storage/postgres/ledgerFunctions.ts`.
+        // In the order of all writers; see `accounting/ledgerFunction.ts`.
         for (const keyHash of Array.from(freed.keys()).toSorted()) yield* countDown(keyHash, freed.get(keyHash) ?? 0)
         return removed
       })

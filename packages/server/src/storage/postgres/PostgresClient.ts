@@ -15,12 +15,10 @@ import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
 import * as RealClock from "../../internal/RealClock.ts"
 import type { EventLog } from "../sql/EventLog.ts"
 import type { GroupCommit } from "../sql/GroupCommit.ts"
-import type { LedgerStore } from "../../accounting/LedgerStore.ts"
 import * as Reader from "../sql/Reader.ts"
 import { mapSqlError, type StorageError } from "../sql/StorageError.ts"
 import * as PostgresConnection from "./postgresConnection.ts"
 import * as PostgresEventLog from "./PostgresEventLog.ts"
-import * as PostgresLedger from "../../accounting/PostgresLedger.ts"
 import * as PostgresProcessLocks from "./PostgresProcessLocks.ts"
 import * as PostgresTransactions from "./PostgresTransactions.ts"
 
@@ -126,8 +124,8 @@ export const make = Effect.fnUntraced(function* ({
 
 /**
  * The Postgres database as a {@link SqlClient.SqlClient}, with transactions ({@link GroupCommit}),
- * the writers of paid requests ({@link LedgerStore}) and of events ({@link EventLog}), and reads
- * beside them ({@link Reader.Reader}), for as long as the layer lives.
+ * the table of events ({@link EventLog}), and reads beside them ({@link Reader.Reader}), for as long
+ * as the layer lives.
  *
  * @example
  * ```ts
@@ -142,9 +140,8 @@ export const make = Effect.fnUntraced(function* ({
  */
 export const layer = (
   options: Options
-): Layer.Layer<SqlClient.SqlClient | GroupCommit | EventLog | LedgerStore | Reader.Reader | Reactivity, StorageError> =>
-  PostgresLedger.layer.pipe(
-    Layer.provideMerge(Layer.mergeAll(PostgresTransactions.layer, PostgresEventLog.layer, PostgresProcessLocks.layer)),
+): Layer.Layer<SqlClient.SqlClient | GroupCommit | EventLog | Reader.Reader | Reactivity, StorageError> =>
+  Layer.mergeAll(PostgresTransactions.layer, PostgresEventLog.layer, PostgresProcessLocks.layer).pipe(
     Layer.provideMerge(
       Layer.effectContext(
         Effect.map(make(options), ({ client, reader }) =>

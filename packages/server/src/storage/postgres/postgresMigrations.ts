@@ -2,6 +2,8 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../sql/Dialect.ts"
+import * as eventFunctions from "./eventFunctions.ts"
+import * as PostgresFunction from "./PostgresFunction.ts"
 
 /** Any number, the same in every version: the lock is for all who migrate this database. */
 const lockId = 7_310_589
@@ -31,7 +33,8 @@ export const stopWriters = Effect.fnUntraced(function* (tables: ReadonlyArray<st
 
 /**
  * Orders the text columns of the tables by their bytes, as SQLite does, whatever the database's own
- * order is. Pages of lists rely on it, and comparing bytes is faster.
+ * order is. Pages of lists rely on it, and comparing bytes is faster. Creates the functions that
+ * write events.
  */
 export const finish = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
   const sql = yield* SqlClient
@@ -43,4 +46,5 @@ export const finish = Effect.fnUntraced(function* (tables: ReadonlyArray<string>
     const changes = rows.map((row) => sql`ALTER COLUMN ${sql(Dialect.text(row, "column_name"))} TYPE TEXT COLLATE "C"`)
     yield* sql`ALTER TABLE ${sql(table)} ${sql.csv(changes)}`
   }
+  yield* PostgresFunction.ensure(eventFunctions.all)
 })

@@ -7,7 +7,16 @@
  */
 import { Context, type Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { EventRow } from "../../accounting/LedgerStore.ts"
+
+/** An event to write. */
+export interface EventRow {
+  readonly createdAt: number
+  readonly body: string
+}
+
+/** Writes an event. The arguments are placeholders or expressions. */
+export const insertEvent = (createdAt: string, body: string): string =>
+  `INSERT INTO events (created_at, body) VALUES (${createdAt}, ${body})`
 
 /** The table of events. */
 export class EventLog extends Context.Service<

@@ -20,10 +20,8 @@ import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SqliteConnection from "./sqliteConnection.ts"
 import * as SqliteEventLog from "./SqliteEventLog.ts"
-import * as SqliteLedger from "../../accounting/SqliteLedger.ts"
 import type { EventLog } from "../sql/EventLog.ts"
 import * as GroupCommit from "../sql/GroupCommit.ts"
-import type { LedgerStore } from "../../accounting/LedgerStore.ts"
 import * as Reader from "../sql/Reader.ts"
 import { StorageError } from "../sql/StorageError.ts"
 import { describe, isLocked } from "./sqliteErrors.ts"
@@ -251,12 +249,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
  */
 export const layer = (
   options: Options
-): Layer.Layer<
-  SqlClient.SqlClient | GroupCommit.GroupCommit | EventLog | LedgerStore | Reader.Reader | Reactivity,
-  StorageError
-> =>
-  SqliteLedger.layer.pipe(
-    Layer.provideMerge(Layer.merge(GroupCommit.layer, SqliteEventLog.layer)),
+): Layer.Layer<SqlClient.SqlClient | GroupCommit.GroupCommit | EventLog | Reader.Reader | Reactivity, StorageError> =>
+  Layer.merge(GroupCommit.layer, SqliteEventLog.layer).pipe(
     Layer.provideMerge(
       Layer.effectContext(
         Effect.map(make(options), ({ client, reader }) =>

@@ -2,15 +2,14 @@
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../sql/Dialect.ts"
-import { EventLog } from "../sql/EventLog.ts"
-import { insertEvent } from "../../accounting/LedgerStatements.ts"
+import { EventLog, insertEvent } from "../sql/EventLog.ts"
 
 /** The table of events over the database in the context. */
 export const layer: Layer.Layer<EventLog, never, SqlClient> = Layer.effect(
   EventLog,
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    const insert = Dialect.prepareChange(sql, insertEvent)
+    const insert = Dialect.prepareChange(sql, insertEvent("?1", "?2"))
     return EventLog.of({
       append: ({ body, createdAt }) => Effect.asVoid(insert(createdAt, body)),
       readableThrough: Effect.succeed(Number.MAX_SAFE_INTEGER)

@@ -1,6 +1,6 @@
 /**
- * The tables of the first release. Those of paid requests are in `LedgerTables.ts`, `UsageDays.ts`
- * and, on Postgres, `LedgerFunctions.ts`.
+ * The tables of the first release. Those of paid requests are in `LedgerTables.ts` and
+ * `UsageDays.ts`.
  *
  * Amounts are micro-credits, times are epoch milliseconds. A list that is read in pages has an
  * index with exactly its rows in its order, so that every page costs the same. Where a page skips
@@ -10,7 +10,6 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { withoutRowId } from "../Dialect.ts"
-import * as LedgerFunctions from "./LedgerFunctions.ts"
 import * as LedgerTables from "./LedgerTables.ts"
 import * as UsageDays from "./UsageDays.ts"
 
@@ -387,8 +386,7 @@ export const migration = Effect.all(
     videos,
     events,
     destinations,
-    webhooks,
-    LedgerFunctions.create
+    webhooks
   ],
   { discard: true }
 )

@@ -1,8 +1,6 @@
 /**
- * The functions in the database that write paid requests in one round trip. Their bodies are made
- * of the statements of `LedgerStatements.ts`. A migration creates them. A change of a body needs a
- * migration that creates new functions under new names, because processes of the earlier version
- * may still run.
+ * The function in the database that writes paid requests in one round trip. Its body is made of the
+ * statements of `LedgerStatements.ts`.
  *
  * **Locks.** A batch first locks all rows that it may change: reservations, budgets and workspaces,
  * each sorted by id. Idempotency keys and the counters of their answers follow, the counters
@@ -10,58 +8,10 @@
  * in a circle. After that it checks and writes one item after the other, so that the rows show each
  * item what those before it did. An item that is refused has written nothing.
  */
+import { announce } from "../storage/postgres/eventFunctions.ts"
+import * as PostgresFunction from "../storage/postgres/PostgresFunction.ts"
+import { insertEvent } from "../storage/sql/EventLog.ts"
 import * as Statements from "./LedgerStatements.ts"
-
-/** The names of the functions. */
-export const names = {
-  apply: "gateway_ledger_apply_4",
-  announceEvents: "gateway_announce_events_1",
-  appendEvent: "gateway_append_event_1",
-  eventsThrough: "gateway_events_through_1"
-}
-
-/**
- * The advisory locks of writers of events are this number and the newest sequence when the lock was
- * taken. It keeps them apart from other advisory locks of the database.
- */
-const eventLocks = "4611686018427387904"
-
-/** The newest sequence that was handed out. */
-const newestSequence = "(SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM events_sequence_seq)"
-
-/**
- * A writer of events announces the sequence after which its events will come, before it takes one,
- * until its transaction ends.
- */
-const announceEvents = `CREATE OR REPLACE FUNCTION ${names.announceEvents}() RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM pg_advisory_xact_lock_shared(${eventLocks} + ${newestSequence});
-END $$`
-
-const appendEvent = `CREATE OR REPLACE FUNCTION ${names.appendEvent}(at bigint, content text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM ${names.announceEvents}();
-  ${Statements.inline(Statements.insertEvent, "at", "content")};
-END $$`
-
-/**
- * How far the events may be read. An event up to the newest sequence was written by a transaction
- * that has ended, so that it is visible, or that still announces a lower sequence. It took the
- * sequence after its announcement, so reading the sequence before the announcements misses none.
- */
-const eventsThrough = `CREATE OR REPLACE FUNCTION ${names.eventsThrough}() RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-  newest bigint;
-  announced bigint;
-BEGIN
-  newest := ${newestSequence};
-  SELECT min(number) - ${eventLocks} INTO announced FROM (
-    SELECT (classid::bigint << 32) | objid::bigint AS number FROM pg_locks
-    WHERE locktype = 'advisory' AND objsubid = 1
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-  ) AS locks WHERE number BETWEEN ${eventLocks} AND ${eventLocks} + newest;
-  RETURN least(newest, announced);
-END $$`
 
 /** The fields of an item of a batch. */
 const fields = [
@@ -220,10 +170,10 @@ const end = `
       END IF;
       IF item.event IS NOT NULL AND v_settlement <> 'already' THEN
         IF NOT v_announced THEN
-          PERFORM ${names.announceEvents}();
+          PERFORM ${announce.name}();
           v_announced := true;
         END IF;
-        ${Statements.inline(Statements.insertEvent, "item.event_at", "item.event")};
+        ${insertEvent("item.event_at", "item.event")};
       END IF;
       RETURN NEXT CASE WHEN item.is_charged AND v_settlement <> 'already'
         THEN json_build_object('settlement', v_settlement, 'operation', intent.operation, 'model', intent.model,
@@ -274,7 +224,9 @@ const store = `
  * Writes a batch of reservations, ends and answers. Returns a result for each of them, in order,
  * and then the stored bytes of each API key that has stored an answer.
  */
-const apply = `CREATE OR REPLACE FUNCTION ${names.apply}(batch text) RETURNS SETOF json LANGUAGE plpgsql
+export const apply = PostgresFunction.make(
+  "gateway_ledger",
+  `(batch text) RETURNS SETOF json LANGUAGE plpgsql
 SET jit = off SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   items json := batch::json;
@@ -333,6 +285,4 @@ BEGIN
     RETURN NEXT json_build_object('key_hash', counter.key_hash, 'bytes', v_total);
   END LOOP;
 END $$`
-
-/** The statements that create the functions. */
-export const create: ReadonlyArray<string> = [announceEvents, appendEvent, eventsThrough, apply]
+)
