@@ -44,10 +44,10 @@ export const run = (command, args, { quiet = false } = {}) => {
 
 const readJson = (path) => JSON.parse(readFileSync(path, "utf8"))
 
-/** The folders that have a package.json of their own: the root, packages/* and apps/*. */
+/** The folders that have a package.json of their own: the root, packages/*, apps/* and tests/*. */
 const workspaces = () => [
   root,
-  ...["packages", "apps"].flatMap((group) =>
+  ...["packages", "apps", "tests"].flatMap((group) =>
     readdirSync(join(root, group))
       .map((name) => join(root, group, name))
       .filter((folder) => existsSync(join(folder, "package.json")))

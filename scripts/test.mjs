@@ -3,18 +3,20 @@
 // failed and how many tests passed.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
-import { ensureChromium, noChromium } from "./chromium.mjs"
-import { ensurePerl, noPerl } from "./perl.mjs"
-import { hasPostgres, noPostgres } from "./postgres.mjs"
-import { ensureRedis, noRedis } from "./redis.mjs"
-import { ensureS3, noS3 } from "./s3.mjs"
+import { ensureChromium, noChromium } from "../tests/services/src/chromium.mjs"
+import { ensurePerl, noPerl } from "../tests/services/src/perl.mjs"
+import { hasPostgres, noPostgres } from "../tests/services/src/postgres.mjs"
+import { ensureRedis, noRedis } from "../tests/services/src/redis.mjs"
+import { ensureS3, noS3 } from "../tests/services/src/s3.mjs"
 import { root, run, setup } from "./setup.mjs"
-import { ensureSpeech, noSpeech } from "./speech.mjs"
+import { ensureSpeech, noSpeech } from "../tests/services/src/speech.mjs"
 
 /** The folders that have tests: the root has those of the workspace as a whole. */
 const tested = [
   root,
-  ...["packages", "apps"].flatMap((group) => readdirSync(join(root, group)).map((name) => join(root, group, name)))
+  ...["packages", "apps", "tests"].flatMap((group) =>
+    readdirSync(join(root, group)).map((name) => join(root, group, name))
+  )
 ].filter((folder) => existsSync(join(folder, "vitest.config.ts")))
 
 // What an earlier run left is no result of this one. turbo brings back the reports of tests that it

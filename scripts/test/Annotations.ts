@@ -64,7 +64,7 @@ export const annotationsIn = (file: string, code: string): ReadonlyArray<Annotat
 
 /** The annotations of all tests of the workspace. */
 export const annotations = (): ReadonlyArray<Annotation> =>
-  globSync("{packages,apps,scripts}/**/*.test.{ts,tsx}", {
+  globSync("{packages,apps,tests,scripts}/**/*.test.{ts,tsx}", {
     cwd: root,
     exclude: (name) => name === "node_modules" || name === "dist"
   })

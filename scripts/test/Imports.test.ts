@@ -7,7 +7,9 @@ const scope = "@model-gateway/"
 
 /** Which packages of this project a package's sources may import. */
 const mayImport = (from: Package, to: string): boolean => {
-  if (from.group === "apps") return packages.some((other) => other.group === "packages" && other.name === to)
+  // The benchmarks start the same servers as the tests, and nobody installs them either.
+  if (to === "test-services") return from.name === "bench"
+  if (from.group !== "packages") return packages.some((other) => other.group === "packages" && other.name === to)
   if (from.name === "core") return false
   if (["providers", "sandbox", "server"].includes(from.name)) return to === "core" || to === "offers"
   return to === "core"
@@ -23,7 +25,7 @@ const packageOf = (specifier: string): string =>
 const isRelative = (specifier: string) => specifier.startsWith(".")
 /** What tests of several packages need and no package is the home of. */
 const isShared = (specifier: string) =>
-  /^(?:\.\.\/)+(?:scripts\/(?:chromium|perl|postgres|redis|s3|speech)|(?:packages\/)?(?:providers\/test\/support\/\w*Double|offers\/test\/support\/recorded))\.mjs$/.test(
+  /^(?:\.\.\/)+(?:packages\/)?(?:providers\/test\/support\/\w*Double|offers\/test\/support\/recorded)\.mjs$/.test(
     specifier
   )
 const isBuiltin = (specifier: string) => specifier.startsWith("node:")
@@ -32,8 +34,7 @@ const isBuiltin = (specifier: string) => specifier.startsWith("node:")
 const wrong = (from: Package, folder: "src" | "test", path: string, code: string): ReadonlyArray<string> =>
   imports(code).flatMap((specifier) => {
     const at = `${from.group}/${from.name}/${path} imports ${specifier}`
-    // The benchmarks start the same servers as the tests, and nobody installs them either.
-    if ((folder === "test" || from.name === "bench") && isShared(specifier)) return []
+    if (folder === "test" && isShared(specifier)) return []
     if (isRelative(specifier)) {
       const depth = path.split("/").length - 1
       const ups = specifier.split("/").filter((part) => part === "..").length
@@ -69,7 +70,8 @@ describe("imports", () => {
   it("finds the packages and their sources", () => {
     expect(packages.map((each) => each.name)).toEqual(expect.arrayContaining(["core", "node", "server", "gateway"]))
     // The consumers' sources are in their projects, which install the packages and import no other.
-    const written = packages.filter((each) => each.name !== "consumers")
+    // Those of the services are JavaScript.
+    const written = packages.filter((each) => !["consumers", "services"].includes(each.name))
     for (const each of written) expect(sources(each, "src").length, each.name).toBeGreaterThan(0)
   })
 

@@ -18,7 +18,7 @@ export interface Manifest {
 export interface Package {
   /** The folder's name: `core`, `gateway`. */
   readonly name: string
-  readonly group: "packages" | "apps"
+  readonly group: "packages" | "apps" | "tests"
   readonly folder: string
   readonly manifest: Manifest
 }
@@ -39,7 +39,7 @@ const readManifest = (folder: string): Manifest => {
   return value
 }
 
-export const packages: ReadonlyArray<Package> = (["packages", "apps"] as const).flatMap((group) =>
+export const packages: ReadonlyArray<Package> = (["packages", "apps", "tests"] as const).flatMap((group) =>
   readdirSync(join(root, group))
     .map((name) => ({ name, group, folder: join(root, group, name) }))
     .filter(({ folder }) => existsSync(join(folder, "package.json")))

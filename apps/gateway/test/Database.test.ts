@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { hasPostgres } from "../../../scripts/postgres.mjs"
+import { hasPostgres } from "@model-gateway/test-services/postgres"
 import { run } from "./Commands.ts"
 import { folder } from "./Executable.ts"
 import { startServer } from "./PostgresServer.ts"

@@ -6,8 +6,8 @@ import { Schema } from "effect"
 import { execFileSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
-import { hasPostgres } from "../../../scripts/postgres.mjs"
-import { credentials, hasS3, startFaults, startS3 } from "../../../scripts/s3.mjs"
+import { hasPostgres } from "@model-gateway/test-services/postgres"
+import { credentials, hasS3, startFaults, startS3 } from "@model-gateway/test-services/s3"
 import { folder } from "./Executable.ts"
 import {
   type Answer,

@@ -8,8 +8,8 @@ import { Schema } from "effect"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
-import { hasPostgres } from "../../../scripts/postgres.mjs"
-import { redisPrograms, startRedis } from "../../../scripts/redis.mjs"
+import { hasPostgres } from "@model-gateway/test-services/postgres"
+import { redisPrograms, startRedis } from "@model-gateway/test-services/redis"
 import { folder } from "./Executable.ts"
 import {
   type Answer,

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest"
-import { hasPostgres } from "../../../scripts/postgres.mjs"
-import { type RedisServer, redisPrograms, startRedis } from "../../../scripts/redis.mjs"
+import { hasPostgres } from "@model-gateway/test-services/postgres"
+import { type RedisServer, redisPrograms, startRedis } from "@model-gateway/test-services/redis"
 import { firstKey, folder, serve, type Served } from "./Executable.ts"
 import { startServer } from "./PostgresServer.ts"
 

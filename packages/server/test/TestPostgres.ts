@@ -7,7 +7,7 @@ export { at } from "./PostgresDatabases.ts"
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where to ask for the URL of this run's Postgres; see scripts/postgresSetup.mjs. */
+    /** Where to ask for the URL of this run's Postgres; see tests/services/src/postgresSetup.mjs. */
     readonly postgres: string | undefined
   }
 }

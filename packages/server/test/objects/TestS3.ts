@@ -11,7 +11,7 @@ import {
   type S3Server,
   startFaults,
   startS3
-} from "../../../../scripts/s3.mjs"
+} from "@model-gateway/test-services/s3"
 import * as ObjectStoreUrl from "../../src/internal/ObjectStoreUrl.ts"
 import * as S3ObjectStore from "../../src/objects/S3ObjectStore.ts"
 import * as UploadFolder from "../../src/objects/UploadFolder.ts"

@@ -6,9 +6,8 @@ import { connect } from "node:net"
 import { once } from "node:events"
 import { join } from "node:path"
 import { describe, expect, it, onTestFinished } from "vitest"
-import { redisPrograms, startRedis } from "../redis.mjs"
+import { redisPrograms, startRedis } from "../src/redis.mjs"
 import { runOnBareMachine } from "./Machine.ts"
-import { root } from "./Workspace.ts"
 
 const programs = ["redis-check-rdb", "redis-cli"]
 
@@ -46,7 +45,7 @@ describe.skipIf(redisPrograms() === undefined)("startRedis", () => {
   })
 
   it.runIf(existsSync("/usr/bin/setpriv"))("ends the server when the process that started it is killed", async () => {
-    const script = join(root, "scripts", "redis.mjs")
+    const script = join(import.meta.dirname, "../src/redis.mjs")
     const code = `import { startRedis } from ${JSON.stringify(script)}
 console.log((await startRedis()).port)
 setInterval(() => {}, 1000)`

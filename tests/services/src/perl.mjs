@@ -1,8 +1,8 @@
 // Finds Perl with OpenAPI::Client, which makes a client class of an OpenAPI document, or installs
 // Debian's package as root.
 //
-//   node scripts/perl.mjs            finds or installs, prints the path of perl
-//   node scripts/perl.mjs --find     only finds; prints nothing and exits with 1 if it is missing
+//   node tests/services/src/perl.mjs            finds or installs, prints the path of perl
+//   node tests/services/src/perl.mjs --find     only finds; prints nothing and exits with 1 if it is missing
 //
 // PERL_INSTALL=never forbids the installation. `npm test` calls it before the tests. Without it the
 // test of a generated Perl client is skipped, and with CI=true the run fails.

@@ -1,4 +1,4 @@
-// For the tests that start a browser; scripts/chromium.mjs itself runs before anything is built.
+// For the tests that start a browser; tests/services/src/chromium.mjs itself runs before anything is built.
 
 /** What playwright's `chromium.launch` takes. */
 export interface LaunchOptions {

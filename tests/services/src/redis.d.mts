@@ -1,4 +1,4 @@
-// For the tests with Redis; scripts/redis.mjs itself runs before anything is built.
+// For the tests with Redis; tests/services/src/redis.mjs itself runs before anything is built.
 
 /** The paths of the programs. */
 export interface RedisPrograms {

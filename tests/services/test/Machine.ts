@@ -4,7 +4,6 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { onTestFinished } from "vitest"
-import { root } from "./Workspace.ts"
 
 /**
  * Runs a script that installs programs. Its apt-get leaves the file `apt-was-called`, and installs
@@ -26,7 +25,7 @@ esac
   writeFileSync(join(home, "apt-get"), aptGet, { mode: 0o755 })
   const { status, stdout } = spawnSync(
     "/bin/sh",
-    ["-c", `exec "$0" "$1" 2>&1`, process.execPath, join(root, "scripts", script)],
+    ["-c", `exec "$0" "$1" 2>&1`, process.execPath, join(import.meta.dirname, "../src", script)],
     { env: { PATH: home, HOME: home, ...environment }, encoding: "utf8" }
   )
   return { home, status, stdout, aptWasCalled: existsSync(join(home, "apt-was-called")) }

@@ -1,4 +1,4 @@
-// For the test that transcribes speech; scripts/speech.mjs itself runs before anything is built.
+// For the test that transcribes speech; tests/services/src/speech.mjs itself runs before anything is built.
 
 /** The paths of the programs. */
 export interface SpeechPrograms {

@@ -1,8 +1,8 @@
 // Finds the programs that speak and hear for the test of a transcription, or installs Debian's
 // packages as root: espeak-ng speaks, sox changes the sample rate, pocketsphinx hears.
 //
-//   node scripts/speech.mjs            finds or installs, prints their paths
-//   node scripts/speech.mjs --find     only finds; prints nothing and exits with 1 if one is missing
+//   node tests/services/src/speech.mjs            finds or installs, prints their paths
+//   node tests/services/src/speech.mjs --find     only finds; prints nothing and exits with 1 if one is missing
 //
 // SPEECH_INSTALL=never forbids the installation. `npm test` calls it before the tests. Without the
 // programs the test is skipped, and with CI=true the run fails.

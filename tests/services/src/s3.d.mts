@@ -1,4 +1,4 @@
-// For the tests on an S3-compatible server; scripts/s3.mjs itself runs before anything is built.
+// For the tests on an S3-compatible server; tests/services/src/s3.mjs itself runs before anything is built.
 
 /** The credentials of an account of the server, as the standard variables. */
 export interface S3Credentials {

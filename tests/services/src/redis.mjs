@@ -1,8 +1,8 @@
 // Finds redis-server for the tests, or installs Debian's package as root, and starts servers on
 // loopback.
 //
-//   node scripts/redis.mjs            finds or installs, prints the paths of the server and of redis-cli
-//   node scripts/redis.mjs --find     only finds; prints nothing and exits with 1 if one is missing
+//   node tests/services/src/redis.mjs            finds or installs, prints the paths of the server and of redis-cli
+//   node tests/services/src/redis.mjs --find     only finds; prints nothing and exits with 1 if one is missing
 //
 // REDIS_INSTALL=never forbids the installation. `npm test` calls it before the tests. Without the
 // programs the tests with Redis are skipped, and with CI=true the run fails.

@@ -1,9 +1,9 @@
 // Starts an S3-compatible server for the tests of the object store: OpenStack Swift with its s3api
-// (scripts/s3.py), from Debian's package python3-swift. It verifies signatures, and has uploads in
+// (tests/services/src/s3.py), from Debian's package python3-swift. It verifies signatures, and has uploads in
 // parts, ranges and conditions.
 //
-//   node scripts/s3.mjs            finds or installs it, prints where it is
-//   node scripts/s3.mjs --find     only finds; prints nothing and exits with 1 if it is missing
+//   node tests/services/src/s3.mjs            finds or installs it, prints where it is
+//   node tests/services/src/s3.mjs --find     only finds; prints nothing and exits with 1 if it is missing
 //
 // S3_INSTALL=never forbids the installation. `npm test` calls it before the tests. Without the
 // server its tests are skipped, and with CI=true the run fails.

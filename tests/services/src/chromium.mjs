@@ -1,40 +1,32 @@
 // Finds a Chromium for the browser tests, or installs one: Debian's package as root, else
 // Playwright's own.
 //
-//   node scripts/chromium.mjs            finds or installs, prints its path
-//   node scripts/chromium.mjs --find     only finds; prints nothing and exits with 1 if there is none
+//   node tests/services/src/chromium.mjs            finds or installs, prints its path
+//   node tests/services/src/chromium.mjs --find     only finds; prints nothing and exits with 1 if there is none
 //
 // CHROMIUM_PATH names the Chromium to use. CHROMIUM_INSTALL=never forbids the installation.
 //
 // `npm test` calls it before the tests. Without a Chromium the browser tests are skipped, and with
 // CI=true the run fails. The tests start Chromium with `launchOptions`.
 import { spawnSync } from "node:child_process"
-import { existsSync, readdirSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { createRequire } from "node:module"
 import { homedir } from "node:os"
 import { delimiter, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { installPackages, isRoot, run } from "./apt.mjs"
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const packageFolder = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /** Debian and Fedora say chromium, Ubuntu's package chromium-browser; Chrome will do as well. */
 const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"]
 
 const macApplications = ["Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome"]
 
-/**
- * playwright-core is a devDependency of the packages that test in a browser; pnpm links it there
- * and nowhere else.
- */
+/** Undefined before the install. */
 const playwrightFolder = () => {
-  for (const group of ["packages", "apps"]) {
-    for (const name of readdirSync(join(root, group))) {
-      const manifest = join(root, group, name, "node_modules", "playwright-core", "package.json")
-      if (existsSync(manifest)) return dirname(manifest)
-    }
-  }
-  return undefined
+  const manifest = join(packageFolder, "node_modules", "playwright-core", "package.json")
+  return existsSync(manifest) ? dirname(manifest) : undefined
 }
 
 const playwrightChromium = () => {
