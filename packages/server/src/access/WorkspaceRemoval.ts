@@ -15,6 +15,7 @@ import { Clock, Data, type Duration, Effect, type Layer } from "effect"
 import type { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import * as Credits from "../accounting/Credits.ts"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Purge from "../storage/sql/Purge.ts"
@@ -35,6 +36,7 @@ const settledWithin = 3_600_000
 
 /** Makes the deletion. It runs in the transaction of the caller. */
 export const make = (sql: SqlClient, random: SecureRandom["Service"]) => {
+  const credits = Credits.make(sql, random)
   const inUse = (id: string, message: string) => Effect.fail(new WorkspaceInUse({ id, message }))
 
   const read = Effect.fnUntraced(function* (id: string) {
@@ -54,26 +56,17 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"]) => {
     }
   })
 
-  const writeCredits = Effect.fnUntraced(function* (id: string, amount: number, balance: number, note: string) {
-    yield* sql`INSERT INTO credit_ledger ${sql.insert({
-      id: yield* random.uuidV7(),
-      workspace_id: id,
-      amount_micro: amount,
-      balance_micro: balance,
-      note,
-      created_at: yield* Clock.currentTimeMillis
-    })}`
-  })
-
-  const moveCredits = Effect.fnUntraced(function* ({ balance, id, name }: Workspace, main: string) {
-    if (balance === 0) return
-    const [row] = yield* sql`UPDATE workspaces SET balance_micro = balance_micro + ${balance}
-      WHERE id = ${main} AND ABS(balance_micro + ${balance}) <= ${Number.MAX_SAFE_INTEGER} RETURNING balance_micro`
-    if (row === undefined) return yield* inUse(id, "The default workspace cannot count the credits of this one too.")
-    yield* writeCredits(main, balance, Dialect.int(row, "balance_micro"), `of the deleted workspace ${name}`)
-    yield* sql`UPDATE workspaces SET balance_micro = 0 WHERE id = ${id}`
-    yield* writeCredits(id, MicroCredits.subtract(MicroCredits.zero, balance), 0, "deleted")
-  })
+  const moveCredits = Effect.fnUntraced(
+    function* ({ balance, id, name }: Workspace, main: string) {
+      if (balance === 0) return
+      yield* credits.add(main, balance, `of the deleted workspace ${name}`)
+      yield* credits.add(id, MicroCredits.subtract(MicroCredits.zero, balance), "deleted")
+    },
+    (moved, { id }) =>
+      Effect.catchTag(moved, "BalanceOutOfRange", () =>
+        inUse(id, "The default workspace cannot count the credits of this one too.")
+      )
+  )
 
   return Effect.fnUntraced(function* ({ id, isDefault, organizationId }: Workspace) {
     if (isDefault) return yield* inUse(id, "The default workspace cannot be deleted.")

@@ -9,6 +9,7 @@ import { Clock, Context, Data, Effect, Layer, type Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import * as Credits from "../accounting/Credits.ts"
 import type { Key } from "./Key.ts"
 import { KeyStore } from "./KeyStore.ts"
 import * as Change from "../internal/Change.ts"
@@ -143,6 +144,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
   const keys = yield* KeyStore
+  const credits = Credits.make(sql, random)
 
   const find = Effect.fnUntraced(function* (id: string) {
     const [row] = yield* sql`SELECT * FROM workspaces WHERE id = ${id}`
@@ -188,20 +190,13 @@ export const make = Effect.gen(function* () {
       is_default: Dialect.fromBool(input.isDefault),
       default_callback_url: input.defaultCallbackUrl ?? null,
       file_shape: input.fileShape ?? "native",
-      balance_micro: input.credits,
+      balance_micro: 0,
       reserved_micro: 0,
       created_at: now,
       updated_at: now
     })}`
     if (input.credits !== 0) {
-      yield* sql`INSERT INTO credit_ledger ${sql.insert({
-        id: yield* random.uuidV7(),
-        workspace_id: id,
-        amount_micro: input.credits,
-        balance_micro: input.credits,
-        note: "first run",
-        created_at: now
-      })}`
+      yield* Effect.catchTag(credits.add(id, input.credits, "first run"), "BalanceOutOfRange", Effect.die)
     }
     return yield* Effect.catchTag(find(id), "WorkspaceNotFound", Effect.die)
   })

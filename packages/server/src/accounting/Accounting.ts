@@ -30,10 +30,9 @@
  * `reconciliation`. If the process was only suspended, its late settlement still charges the cost.
  * The intents of a job stay open until any process settles or releases them.
  */
-import { Clock, Context, Data, type Duration, Effect, Layer, Schedule } from "effect"
+import { Clock, Context, type Duration, Effect, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { Row } from "effect/sql/SqlConnection"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import * as Background from "../internal/Background.ts"
@@ -43,6 +42,7 @@ import { type Ended, type EndRows, LedgerStore } from "./LedgerStore.ts"
 import { itemsOf } from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import * as Credits from "./Credits.ts"
 import * as ExhaustedBudget from "./ExhaustedBudget.ts"
 import { intentRow, type IntentRow, maxListed, usageRow, type UsageRow } from "./Ledger.ts"
 import * as Rows from "./Rows.ts"
@@ -58,6 +58,7 @@ import type {
   Settlement
 } from "./Reservation.ts"
 
+export { type Balance, BalanceOutOfRange, type CreditTotals } from "./Credits.ts"
 export type { IntentRow, UsageRow } from "./Ledger.ts"
 export type { EndRows } from "./LedgerStore.ts"
 export {
@@ -82,28 +83,6 @@ export interface Reconciliation {
   readonly overruns: ReadonlyArray<UsageRow>
   /** Requests that were settled after the reaper had released them. */
   readonly late: ReadonlyArray<UsageRow>
-}
-
-/** All credits that were ever added, and those of them that were used. */
-export interface CreditTotals {
-  readonly added: MicroCredits.MicroCredits
-  readonly used: MicroCredits.MicroCredits
-}
-
-/** A workspace's money: `available` is `balance` minus the reserved amount. */
-export interface Balance {
-  readonly balance: MicroCredits.MicroCredits
-  readonly held: MicroCredits.MicroCredits
-  readonly available: MicroCredits.MicroCredits
-}
-
-/**
- * The new balance would be too large to count (about nine billion credits). Nothing was changed.
- */
-export class BalanceOutOfRange extends Data.TaggedError("BalanceOutOfRange")<{
-  readonly workspaceId: string
-}> {
-  override readonly message = "The balance would be larger than can be counted."
 }
 
 /** The accounting service. */
@@ -155,13 +134,13 @@ export class Accounting extends Context.Service<
       workspaceId: string,
       amount: MicroCredits.MicroCredits,
       note?: string
-    ) => Effect.Effect<Balance | null, BalanceOutOfRange | StorageError>
+    ) => Effect.Effect<Credits.Balance | null, Credits.BalanceOutOfRange | StorageError>
     /** A workspace's money, or null if the workspace does not exist. */
-    readonly balanceOf: (workspaceId: string) => Effect.Effect<Balance | null, StorageError>
+    readonly balanceOf: (workspaceId: string) => Effect.Effect<Credits.Balance | null, StorageError>
     /** The credits that were added and used, in one workspace or in all of an organization. */
     readonly creditsOf: (
       scope: { readonly workspaceId: string } | { readonly organizationId: string }
-    ) => Effect.Effect<CreditTotals, StorageError>
+    ) => Effect.Effect<Credits.CreditTotals, StorageError>
     /**
      * Releases the intents of dead processes, and those of this process whose settle or release
      * failed. Returns their number. `layerReaper` runs it regularly.
@@ -203,24 +182,13 @@ const settleAgain = Schedule.min([Schedule.exponential("100 millis"), Schedule.s
 
 const reapedAtOnce = 500
 
-/** Reads a workspace's money from its row. */
-const balanceRow = (row: Row): Balance => {
-  const total = Dialect.int(row, "balance_micro")
-  const held = Dialect.int(row, "reserved_micro")
-  return {
-    balance: MicroCredits.make(total),
-    held: MicroCredits.make(held),
-    available: MicroCredits.subtract(total, held)
-  }
-}
-
 /** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const owner = yield* ProcessInstance
-  const random = yield* SecureRandom
   const ledger = yield* LedgerStore
   const checkNotExhausted = ExhaustedBudget.make(sql)
+  const credits = Credits.make(sql, yield* SecureRandom)
   /**
    * Intents of requests that this process is serving. The reaper uses it to recognize intents whose
    * settle or release failed.
@@ -271,53 +239,6 @@ export const make = Effect.gen(function* () {
     Effect.sync(() => {
       underWay.delete(id)
     })
-
-  const balanceOf = (workspaceId: string) =>
-    Effect.map(
-      sql`SELECT balance_micro, reserved_micro FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NULL`,
-      ([row]) => (row === undefined ? null : balanceRow(row))
-    )
-
-  const creditsOf = Effect.fnUntraced(function* (
-    scope: { readonly workspaceId: string } | { readonly organizationId: string }
-  ) {
-    const counted =
-      "workspaceId" in scope ? sql`w.id = ${scope.workspaceId}` : sql`w.organization_id = ${scope.organizationId}`
-    const rows = yield* sql`SELECT w.balance_micro,
-        (SELECT CAST(SUM(c.amount_micro) AS BIGINT) FROM credit_ledger c WHERE c.workspace_id = w.id) AS added
-      FROM workspaces w WHERE ${counted}`
-    let added = 0
-    let balance = 0
-    for (const row of rows) {
-      added += Dialect.intOrNull(row, "added") ?? 0
-      balance += Dialect.int(row, "balance_micro")
-    }
-    return { added: MicroCredits.make(added), used: MicroCredits.make(added - balance) }
-  }, mapSqlError("Accounting.creditsOf"))
-
-  const addCredits = Effect.fnUntraced(
-    function* (workspaceId: string, amount: MicroCredits.MicroCredits, note?: string) {
-      const now = yield* Clock.currentTimeMillis
-      const [row] = yield* sql`UPDATE workspaces SET balance_micro = balance_micro + ${amount}, updated_at = ${now}
-        WHERE id = ${workspaceId} AND deleted_at IS NULL AND ABS(balance_micro + ${amount}) <= ${Number.MAX_SAFE_INTEGER}
-        RETURNING balance_micro, reserved_micro`
-      if (row === undefined) {
-        return (yield* balanceOf(workspaceId)) === null ? null : yield* new BalanceOutOfRange({ workspaceId })
-      }
-      const after = balanceRow(row)
-      yield* sql`INSERT INTO credit_ledger ${sql.insert({
-        id: yield* random.uuidV7(),
-        workspace_id: workspaceId,
-        amount_micro: amount,
-        balance_micro: after.balance,
-        note: note ?? null,
-        created_at: now
-      })}`
-      return after
-    },
-    sql.withTransaction,
-    mapSqlError("Accounting.addCredits")
-  )
 
   const reap = Effect.gen(function* () {
     // Read the intents first: a process that starts between the two reads then counts as alive.
@@ -387,9 +308,10 @@ export const make = Effect.gen(function* () {
         Effect.ensuring(ended(id)),
         Effect.uninterruptible
       ),
-    addCredits,
-    creditsOf,
-    balanceOf: (workspaceId) => balanceOf(workspaceId).pipe(mapSqlError("Accounting.balanceOf")),
+    addCredits: (workspaceId, amount, note) =>
+      sql.withTransaction(credits.add(workspaceId, amount, note ?? null)).pipe(mapSqlError("Accounting.addCredits")),
+    creditsOf: (scope) => credits.totalsOf(scope).pipe(mapSqlError("Accounting.creditsOf")),
+    balanceOf: (workspaceId) => credits.balanceOf(workspaceId).pipe(mapSqlError("Accounting.balanceOf")),
     reap,
     reconciliation
   })

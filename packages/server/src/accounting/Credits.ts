@@ -1,0 +1,102 @@
+/**
+ * The credits of workspaces. Only this module and the ledger write `balance_micro`, and only this
+ * module writes `credit_ledger`.
+ */
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import { Clock, Data, Effect } from "effect"
+import type { SecureRandom } from "effect/crypto/SecureRandom"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import type { SqlError } from "effect/sql/SqlError"
+import * as Dialect from "../storage/sql/Dialect.ts"
+
+/** All credits that were ever added, and those of them that were used. */
+export interface CreditTotals {
+  readonly added: MicroCredits.MicroCredits
+  readonly used: MicroCredits.MicroCredits
+}
+
+/** A workspace's money: `available` is `balance` minus the reserved amount. */
+export interface Balance {
+  readonly balance: MicroCredits.MicroCredits
+  readonly held: MicroCredits.MicroCredits
+  readonly available: MicroCredits.MicroCredits
+}
+
+/**
+ * The new balance would be too large to count (about nine billion credits). Nothing was changed.
+ */
+export class BalanceOutOfRange extends Data.TaggedError("BalanceOutOfRange")<{
+  readonly workspaceId: string
+}> {
+  override readonly message = "The balance would be larger than can be counted."
+}
+
+const balanceRow = (row: Row): Balance => {
+  const total = Dialect.int(row, "balance_micro")
+  const held = Dialect.int(row, "reserved_micro")
+  return {
+    balance: MicroCredits.make(total),
+    held: MicroCredits.make(held),
+    available: MicroCredits.subtract(total, held)
+  }
+}
+
+/** Reads and changes the credits in the database. */
+export const make = (sql: SqlClient, random: SecureRandom["Service"]) => {
+  /** A workspace's money, or null if the workspace does not exist. */
+  const balanceOf = (workspaceId: string) =>
+    Effect.map(
+      sql`SELECT balance_micro, reserved_micro FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NULL`,
+      ([row]) => (row === undefined ? null : balanceRow(row))
+    )
+
+  /** The credits that were added and used, in one workspace or in all of an organization. */
+  const totalsOf = Effect.fnUntraced(function* (
+    scope: { readonly workspaceId: string } | { readonly organizationId: string }
+  ): Effect.fn.Return<CreditTotals, SqlError> {
+    const counted =
+      "workspaceId" in scope ? sql`w.id = ${scope.workspaceId}` : sql`w.organization_id = ${scope.organizationId}`
+    const rows = yield* sql`SELECT w.balance_micro,
+        (SELECT CAST(SUM(c.amount_micro) AS BIGINT) FROM credit_ledger c WHERE c.workspace_id = w.id) AS added
+      FROM workspaces w WHERE ${counted}`
+    let added = 0
+    let balance = 0
+    for (const row of rows) {
+      added += Dialect.intOrNull(row, "added") ?? 0
+      balance += Dialect.int(row, "balance_micro")
+    }
+    return { added: MicroCredits.make(added), used: MicroCredits.make(added - balance) }
+  })
+
+  /**
+   * Adds to a workspace's balance, or subtracts a negative amount, with an entry in the credit
+   * ledger. Returns null and changes nothing if the workspace does not exist. Run it in a
+   * transaction.
+   */
+  const add = Effect.fnUntraced(function* (
+    workspaceId: string,
+    amount: MicroCredits.MicroCredits,
+    note: string | null
+  ): Effect.fn.Return<Balance | null, BalanceOutOfRange | SqlError> {
+    const now = yield* Clock.currentTimeMillis
+    const [row] = yield* sql`UPDATE workspaces SET balance_micro = balance_micro + ${amount}, updated_at = ${now}
+      WHERE id = ${workspaceId} AND deleted_at IS NULL AND ABS(balance_micro + ${amount}) <= ${Number.MAX_SAFE_INTEGER}
+      RETURNING balance_micro, reserved_micro`
+    if (row === undefined) {
+      return (yield* balanceOf(workspaceId)) === null ? null : yield* new BalanceOutOfRange({ workspaceId })
+    }
+    const after = balanceRow(row)
+    yield* sql`INSERT INTO credit_ledger ${sql.insert({
+      id: yield* random.uuidV7(),
+      workspace_id: workspaceId,
+      amount_micro: amount,
+      balance_micro: after.balance,
+      note,
+      created_at: now
+    })}`
+    return after
+  })
+
+  return { balanceOf, totalsOf, add }
+}
