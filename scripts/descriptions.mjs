@@ -1,10 +1,10 @@
-// Puts the comments of the contract into its API reference, in packages/core after tsc:
-// `node ../../scripts/descriptions.mjs src dist`.
+// Puts the comments of the contract into its API reference, in packages/server after tsc:
+// `node ../../scripts/descriptions.mjs ../core/src dist/openapi/Descriptions.js`.
 //
 // The OpenAPI document describes every operation, schema, field and parameter. These texts are the
-// doc comments of the constants in `src`, so that there is one text for readers of the HTTP API and
-// of TypeScript. Comments are not in the output of tsc, and so this writes them to
-// `dist/internal/openApi/descriptions.js`, by path: `Rerank.Request.top_n`.
+// doc comments of the constants in the contract's sources, so that there is one text for readers of
+// the HTTP API and of TypeScript. Comments are not in the output of tsc, and so this writes them to
+// a module, by path: `Rerank.Request.top_n`.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
 import { parseSync } from "oxc-parser"
@@ -171,7 +171,7 @@ const describe = (file, node) => {
   }
 }
 
-const [source, output] = process.argv.slice(2).map((folder) => resolve(folder))
+const [source, output] = process.argv.slice(2).map((path) => resolve(path))
 
 const texts = new Map()
 
@@ -193,7 +193,4 @@ for (const name of readdirSync(source)) {
 const lines = Array.from(texts)
   .toSorted(([a], [b]) => (a < b ? -1 : 1))
   .map(([path, text]) => `  ${JSON.stringify(path)}: ${JSON.stringify(text)},\n`)
-writeFileSync(
-  join(output, "internal", "openApi", "descriptions.js"),
-  `export const descriptions = {\n${lines.join("")}}\n`
-)
+writeFileSync(output, `export const descriptions = {\n${lines.join("")}}\n`)

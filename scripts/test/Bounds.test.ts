@@ -31,6 +31,11 @@ const perCall = new Set<string>([
   // Of the program's own text, made once.
   "server/http/Operations.ts byEndpoint",
   "server/http/RequestBody.ts plans",
+  "server/openapi/Components.ts byEncoded",
+  "server/openapi/Components.ts byPart",
+  "server/openapi/JsonSchema.ts made",
+  "server/openapi/OpenApiDocument.ts declared",
+  "server/openapi/OpenApiDocument.ts found",
   "server/site/StaticSite.ts files",
   // Structures that have their rows where they are used.
   "offers/FairShare.ts held",

@@ -25,6 +25,7 @@ const rooms = [
   "admission",
   "video",
   "operations",
+  "openapi",
   "site",
   "Composition.ts",
   "GatewayServer.ts",

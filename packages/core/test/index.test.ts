@@ -1,6 +1,9 @@
 import * as Core from "@model-gateway/core"
+import { Schema } from "effect"
+import { execFile } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { promisify } from "node:util"
 import { expect, it } from "vitest"
 
 const source = join(import.meta.dirname, "../src")
@@ -34,7 +37,6 @@ it("exports exactly these modules", () => {
     "Keys",
     "ModelEndpoints",
     "Models",
-    "OpenApiDocument",
     "Operation",
     "ProviderFiles",
     "Providers",
@@ -65,6 +67,23 @@ it("each module has a subpath, and internal modules have none", async () => {
   }
   const specifier = "@model-gateway/core/internal/execute"
   await expect(import(specifier)).rejects.toThrow("internal/execute")
+})
+
+it("loads no code that makes the OpenAPI document", async () => {
+  const program = `
+    import { registerHooks } from "node:module"
+    const loaded = []
+    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+    await import("@model-gateway/core")
+    console.log(JSON.stringify(loaded))`
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], {
+    cwd: import.meta.dirname
+  })
+  const loaded = Schema.decodeSync(Schema.fromJsonString(Schema.Array(Schema.String)))(stdout)
+  expect(loaded.filter((url) => url.endsWith("/core/dist/Gateway.js"))).toHaveLength(1)
+  // Operations have titles in the annotations of Effect, whose module also makes documents.
+  const own = loaded.filter((url) => !url.includes("/node_modules/"))
+  expect(own.filter((url) => /open-?api|codeSamples|descriptions/i.test(url))).toEqual([])
 })
 
 it("depends only on effect", () => {

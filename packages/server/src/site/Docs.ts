@@ -2,12 +2,12 @@
  * The API reference: `/docs` as a page, `/openapi.json` as a document. Everything is served from
  * here; the page loads nothing from other origins.
  */
-import * as OpenApiDocument from "@model-gateway/core/OpenApiDocument"
 import { ofPreset } from "@model-gateway/core/WireNames"
 import { Effect, FileSystem, Path } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as FixedAnswer from "../http/FixedAnswer.ts"
+import * as OpenApiDocument from "../openapi/OpenApiDocument.ts"
 import * as ReferencePage from "./ReferencePage.ts"
 
 /** Requests may only go to this service. The script of the page writes styles into its elements. */

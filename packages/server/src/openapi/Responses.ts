@@ -1,8 +1,8 @@
 /** The error responses and the headers of the OpenAPI document. */
-import * as GatewayError from "../../GatewayError.ts"
-import type { Operation } from "../../Operation.ts"
-import { descriptions } from "./descriptions.ts"
-import { type Node, refer } from "./jsonSchema.ts"
+import * as GatewayError from "@model-gateway/core/GatewayError"
+import type { Operation } from "@model-gateway/core/Operation"
+import { descriptions } from "./Descriptions.ts"
+import { type Node, refer } from "./JsonSchema.ts"
 
 const text = { type: "string" } as const
 

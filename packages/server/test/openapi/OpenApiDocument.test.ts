@@ -1,11 +1,15 @@
 /** The API reference: whether it says everything, and whether what it says is true. */
-import { OpenApiDocument, Operation } from "@model-gateway/core"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import * as Operation from "@model-gateway/core/Operation"
+// What the build makes, because it puts the descriptions into the document.
+import * as OpenApiDocument from "@model-gateway/server/openapi/OpenApiDocument"
 import { Ajv } from "ajv"
 import { Effect, Schema } from "effect"
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 import { describe, expect, it } from "vitest"
-import { codec } from "./contract.ts"
+
+/** No schema of the contract needs a service; the endpoints have forgotten that. */
+const codec = (schema: Schema.Top) => schema as Schema.Codec<unknown, unknown>
 
 type Node = { readonly [key: string]: unknown }
 

@@ -2,7 +2,7 @@
  * JSON Schemas as people write them. What is made from the schemas of the contract is exact for the
  * encoder of this package, and misleads programs that make clients from it.
  */
-import { descriptions } from "./descriptions.ts"
+import { descriptions } from "./Descriptions.ts"
 
 /** A part of the document. */
 export interface Node {

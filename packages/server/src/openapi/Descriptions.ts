@@ -1,5 +1,5 @@
 /**
- * The doc comments of this package's exported constants and of their fields, by path, such as
+ * The doc comments of the contract's exported constants and of their fields, by path, such as
  * `Rerank.Request.top_n`. Empty here: the build takes them from the sources and fills the compiled
  * module (`scripts/descriptions.mjs`). Only the OpenAPI document reads them.
  */

@@ -2,8 +2,8 @@
  * Programs that make one call, for the API reference. They read the gateway's address and the key
  * from the environment variables of the Node client.
  */
-import type { Operation, Reference } from "../../Operation.ts"
-import { isFunction } from "./components.ts"
+import type { Operation, Reference } from "@model-gateway/core/Operation"
+import { isFunction } from "./Components.ts"
 
 /** An entry of the OpenAPI extension `x-code-samples`, which reference pages show beside a call. */
 export interface CodeSample {
