@@ -9,7 +9,7 @@ const manifest: unknown = JSON.parse(readFileSync(join(root, "package.json"), "u
 const scripts =
   typeof manifest === "object" && manifest !== null && "scripts" in manifest ? Object.keys(manifest.scripts ?? {}) : []
 
-// A test of apps/consumers runs each command of the guide to HTTP.
+// A test of tests/consumers runs each command of the guide to HTTP.
 const pages = ["README.md", ...globSync("docs/guide/**/*.md", { cwd: root, exclude: ["docs/guide/http.md"] })].map(
   (page) => join(root, page)
 )

@@ -17,7 +17,7 @@ const installed = inject("installed")
  */
 const repository = readManifest(root).repository?.url.replace(/^git\+(.*)\.git$/, "$1") ?? ""
 
-const attw = join(root, "apps/consumers/node_modules/.bin/attw")
+const attw = join(root, "tests/consumers/node_modules/.bin/attw")
 
 /** The modules that anyone may import, as subpaths: `.`, `./Rerank`, `./access/KeyStore`. */
 const entrypoints = (folder: string, exports: Readonly<Record<string, unknown>>) =>

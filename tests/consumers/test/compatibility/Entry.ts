@@ -7,7 +7,7 @@
  * 1. Add an entry to the list of its area (`keys.ts`, `models.ts`, …). `run` makes the call with
  *    one of `gateway.clients` and checks the decoded result with `expect`. It passes if
  *    `expectation` is true, so an entry that differs checks the difference.
- * 2. Build, then run `vitest run --project compatibility --update` in `apps/consumers`. It writes
+ * 2. Build, then run `vitest run --project compatibility --update` in `tests/consumers`. It writes
  *    the tables of `docs/guide/compatibility.md`. Add `-t "names > keys"` to run one area without
  *    the page.
  *

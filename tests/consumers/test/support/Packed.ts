@@ -50,7 +50,7 @@ export type Project = (typeof projects)[number]
 export const install = async (): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), "model-gateway-consumers-"))
   try {
-    cpSync(join(root, "apps/consumers/projects"), folder, {
+    cpSync(join(root, "tests/consumers/projects"), folder, {
       recursive: true,
       filter: (path) => !path.endsWith("node_modules") && !path.endsWith("dist")
     })
