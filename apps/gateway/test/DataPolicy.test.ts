@@ -1,5 +1,4 @@
 /** What upstreams declare of the data in requests, from a settings file, through the executable. */
-import * as Providers from "@model-gateway/core/Providers"
 import { createClient, NotFound } from "@model-gateway/node/promise"
 import { Effect } from "effect"
 import { describe, expect, it, onTestFinished } from "vitest"
@@ -52,7 +51,7 @@ describe("the data policy of an upstream", () => {
       'no provider of the model "acme/rerank" declares zero data retention, as provider.zdr requires'
     )
     expect([first.state.requests.length, second.state.requests.length]).toEqual([1, 1])
-    const listed = await client.run(Providers.listProviders())
+    const { data: listed } = await client.listProviders()
     expect(listed.map(({ data_policy, slug }) => [slug, data_policy])).toEqual([
       ["cohere", undefined],
       ["sandbox", { training: false, retains_prompts: false, prompt_retention_days: null }],

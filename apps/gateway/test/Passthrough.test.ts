@@ -1,6 +1,5 @@
 /** `provider.options`, from the client through the executable to doubles of the providers. */
 import * as Video from "@model-gateway/core/Video"
-import * as VideoModels from "@model-gateway/core/VideoModels"
 import { BadRequest, createClient } from "@model-gateway/node/promise"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { startCohereDouble } from "../../../packages/providers/test/support/CohereDouble.mjs"
@@ -155,7 +154,7 @@ describe("provider.options", { timeout: 120_000 }, () => {
 
   it("are listed with the names that the provider documents", async () => {
     const { client } = await start()
-    const models = await client.run(VideoModels.listVideoModels())
+    const { data: models } = await client.listVideoModels()
     const passed = Object.fromEntries(
       models.map(({ allowed_passthrough_parameters, id }) => [id, allowed_passthrough_parameters])
     )

@@ -7,10 +7,12 @@
  *
  * @since 0.1.0
  */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
+import type { GatewayClient } from "./GatewayClient.ts"
 import { Decimal, KeyHash, Page, Timestamp, WorkspaceId } from "./Identifiers.ts"
-import { call } from "./internal/call.ts"
+import { call, dataOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import { Attempt, type Generation, getGenerationOperation, neutral, orNull, Status } from "./internal/generation.ts"
@@ -244,6 +246,20 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerationsOperati
 }))
 
 /**
+ * The errors of {@link getGeneration}.
+ *
+ * @since 0.1.0
+ */
+export type GetFailure = Operation.ErrorOf<typeof getGenerationOperation> | ClientError
+
+/**
+ * The errors of {@link listGenerations}.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof listGenerationsOperation> | ClientError
+
+/**
  * Selects entries of the request log.
  *
  * @since 0.1.0
@@ -275,10 +291,8 @@ export interface ListOptions {
  *
  * @since 0.1.0
  */
-export const getGeneration = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* call(getGenerationOperation, { query: { id } })
-  return data
-})
+export const getGeneration = (id: string): Effect.Effect<Generation, GetFailure, GatewayClient> =>
+  dataOf(call(getGenerationOperation, { query: { id } }))
 
 /**
  * Lists paid requests, newest first. A page may have fewer entries than `limit`, or none, although
@@ -293,6 +307,5 @@ export const getGeneration = Effect.fnUntraced(function* (id: string) {
  *
  * @since 0.1.0
  */
-export const listGenerations = Effect.fnUntraced(function* (options: ListOptions = {}) {
-  return yield* call(listGenerationsOperation, { query: { ...options } })
-})
+export const listGenerations = (options: ListOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+  call(listGenerationsOperation, { query: { ...options } })

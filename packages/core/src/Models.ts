@@ -537,8 +537,8 @@ export interface ListOptions extends OffsetPageOptions {
  *
  * @since 0.1.0
  */
-export const listModels = (options?: ListOptions): Effect.Effect<ReadonlyArray<Model>, Failure, GatewayClient> =>
-  dataOf(call(listModelsOperation, { query: { ...options } }))
+export const listModels = (options?: ListOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
+  call(listModelsOperation, { query: { ...options } })
 
 /**
  * Counts the available models.

@@ -8,28 +8,42 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import * as Files from "./Files.ts"
+import type { GatewayClient } from "./GatewayClient.ts"
 import * as FileShapes from "./FileShapes.ts"
 import { call, workspaceOf } from "./internal/call.ts"
 import { fileForm } from "./internal/form.ts"
 
-/** The service cannot repeat an upload to a provider safely. */
-const toProvider = { ...Files.uploadFileOperation, idempotency: "never" } as const
+/** The operations with responses in a provider's shape. */
+const operationsOf = <File extends Schema.Codec<unknown, unknown>, List extends Schema.Codec<unknown, unknown>>(
+  file: File,
+  list: List
+) => ({
+  // The service cannot repeat an upload to a provider safely.
+  upload: { ...Files.uploadFileOperation, idempotency: "never" as const, success: file },
+  list: { ...Files.listFilesOperation, success: list },
+  get: { ...Files.getFileOperation, success: file }
+})
 
-const uploadFile = {
-  provider_a: { ...toProvider, success: FileShapes.CompatAFile },
-  provider_b: { ...toProvider, success: FileShapes.CompatBFile }
+const operations = {
+  provider_a: operationsOf(FileShapes.CompatAFile, FileShapes.CompatAFileList),
+  provider_b: operationsOf(FileShapes.CompatBFile, FileShapes.CompatBFileList)
 }
 
-const listFiles = {
-  provider_a: { ...Files.listFilesOperation, success: FileShapes.CompatAFileList },
-  provider_b: { ...Files.listFilesOperation, success: FileShapes.CompatBFileList }
-}
+/**
+ * A file in the provider's shape.
+ *
+ * @since 0.1.0
+ */
+export type File<Provider extends Files.FileProvider> = (typeof operations)[Provider]["get"]["success"]["Type"]
 
-const getFile = {
-  provider_a: { ...Files.getFileOperation, success: FileShapes.CompatAFile },
-  provider_b: { ...Files.getFileOperation, success: FileShapes.CompatBFile }
-}
+/**
+ * A page of files in the provider's shape.
+ *
+ * @since 0.1.0
+ */
+export type FileList<Provider extends Files.FileProvider> = (typeof operations)[Provider]["list"]["success"]["Type"]
 
 /**
  * Stores a file. For `provider_a`, `purpose` is one of OpenAI's purposes. Retried only if the
@@ -46,38 +60,37 @@ const getFile = {
  *
  * @since 0.1.0
  */
-export const upload = Effect.fnUntraced(function* <Provider extends Files.FileProvider>(
+export const upload = <Provider extends Files.FileProvider>(
   provider: Provider,
   request: Files.Upload
-) {
-  const workspace_id = yield* workspaceOf(request)
-  return yield* call(uploadFile[provider], { query: { provider, workspace_id }, form: fileForm(request) })
-})
+): Effect.Effect<File<Provider>, Files.UploadFailure, GatewayClient> =>
+  Effect.flatMap(workspaceOf(request), (workspace_id) =>
+    call(operations[provider].upload, { query: { provider, workspace_id }, form: fileForm(request) })
+  )
 
 /**
  * Lists files. `provider_b` ignores `order`.
  *
  * @since 0.1.0
  */
-export const list = Effect.fnUntraced(function* <Provider extends Files.FileProvider>(
+export const list = <Provider extends Files.FileProvider>(
   provider: Provider,
   options: Files.ListOptions = {}
-) {
-  return yield* call(listFiles[provider], {
-    query: { ...options, provider, workspace_id: yield* workspaceOf(options) }
-  })
-})
+): Effect.Effect<FileList<Provider>, Files.Failure, GatewayClient> =>
+  Effect.flatMap(workspaceOf(options), (workspace_id) =>
+    call(operations[provider].list, { query: { ...options, provider, workspace_id } })
+  )
 
 /**
  * Returns a file without its content.
  *
  * @since 0.1.0
  */
-export const get = Effect.fnUntraced(function* <Provider extends Files.FileProvider>(
+export const get = <Provider extends Files.FileProvider>(
   provider: Provider,
   id: string,
   options: Files.Scope = {}
-) {
-  const workspace_id = yield* workspaceOf(options)
-  return yield* call(getFile[provider], { params: { file_id: id }, query: { provider, workspace_id } })
-})
+): Effect.Effect<File<Provider>, Files.Failure, GatewayClient> =>
+  Effect.flatMap(workspaceOf(options), (workspace_id) =>
+    call(operations[provider].get, { params: { file_id: id }, query: { provider, workspace_id } })
+  )

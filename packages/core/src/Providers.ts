@@ -5,11 +5,11 @@
  *
  * @since 0.1.0
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
-import { call, dataOf } from "./internal/call.ts"
+import { call } from "./internal/call.ts"
 import { rateLimitedErrors } from "./internal/errorSets.ts"
 import { DataPolicy, ModelKind } from "./Models.ts"
 import * as Operation from "./Operation.ts"
@@ -109,5 +109,6 @@ export type Failure = Operation.ErrorOf<typeof listProvidersOperation> | ClientE
  *
  * @since 0.1.0
  */
-export const listProviders = (): Effect.Effect<ReadonlyArray<Provider>, Failure, GatewayClient> =>
-  dataOf(call(listProvidersOperation, {}))
+export const listProviders: Effect.Effect<ListResponse, Failure, GatewayClient> = Effect.suspend(() =>
+  call(listProvidersOperation, {})
+)

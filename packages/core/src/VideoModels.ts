@@ -5,11 +5,11 @@
  *
  * @since 0.1.0
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
-import { call, dataOf } from "./internal/call.ts"
+import { call } from "./internal/call.ts"
 import { rateLimitedErrors } from "./internal/errorSets.ts"
 import { Capabilities, Price, Pricing } from "./Models.ts"
 import * as Operation from "./Operation.ts"
@@ -169,5 +169,6 @@ export type Failure = Operation.ErrorOf<typeof listVideoModelsOperation> | Clien
  *
  * @since 0.1.0
  */
-export const listVideoModels = (): Effect.Effect<ReadonlyArray<VideoModel>, Failure, GatewayClient> =>
-  dataOf(call(listVideoModelsOperation, {}))
+export const listVideoModels: Effect.Effect<ListResponse, Failure, GatewayClient> = Effect.suspend(() =>
+  call(listVideoModelsOperation, {})
+)

@@ -7,10 +7,12 @@
  *
  * @since 0.1.0
  */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { ClientError } from "./ClientError.ts"
+import type { GatewayClient } from "./GatewayClient.ts"
 import { Decimal, Page, Timestamp, VideoId, WorkspaceRef, WorkspaceScope } from "./Identifiers.ts"
-import { call } from "./internal/call.ts"
+import { call, dataOf } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
 import { EventType } from "./Webhook.ts"
@@ -320,6 +322,13 @@ export const redeliverWebhookEndpoint = Operation.endpoint(redeliverWebhookOpera
 }))
 
 /**
+ * The errors of the functions of this module.
+ *
+ * @since 0.1.0
+ */
+export type Failure = Operation.ErrorOf<typeof getWebhookDeliveryOperation> | ClientError
+
+/**
  * Selects the deliveries to list: `limit` (1 to 100, default 50) that follow the delivery `after`.
  *
  * @since 0.1.0
@@ -340,10 +349,11 @@ export interface ListOptions {
  *
  * @since 0.1.0
  */
-export const rotateWebhookSecret = Effect.fnUntraced(function* (workspaceId: string, request: RotateRequest = {}) {
-  const { data } = yield* call(rotateWebhookSecretOperation, { params: { id: workspaceId }, json: request })
-  return data
-})
+export const rotateWebhookSecret = (
+  workspaceId: string,
+  request: RotateRequest = {}
+): Effect.Effect<RotatedSecret, Failure, GatewayClient> =>
+  dataOf(call(rotateWebhookSecretOperation, { params: { id: workspaceId }, json: request }))
 
 /**
  * Lists deliveries, newest first.
@@ -361,22 +371,19 @@ export const rotateWebhookSecret = Effect.fnUntraced(function* (workspaceId: str
  *
  * @since 0.1.0
  */
-export const listWebhookDeliveries = Effect.fnUntraced(function* (options: ListOptions = {}) {
-  return yield* call(listWebhookDeliveriesOperation, { query: { ...options } })
-})
+export const listWebhookDeliveries = (
+  options: ListOptions = {}
+): Effect.Effect<DeliveryListResponse, Failure, GatewayClient> =>
+  call(listWebhookDeliveriesOperation, { query: { ...options } })
 
 /** @since 0.1.0 */
-export const getWebhookDelivery = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* call(getWebhookDeliveryOperation, { params: { id } })
-  return data
-})
+export const getWebhookDelivery = (id: string): Effect.Effect<Delivery, Failure, GatewayClient> =>
+  dataOf(call(getWebhookDeliveryOperation, { params: { id } }))
 
 /**
  * Sends a webhook again, also one that was delivered or given up.
  *
  * @since 0.1.0
  */
-export const redeliverWebhook = Effect.fnUntraced(function* (id: string) {
-  const { data } = yield* call(redeliverWebhookOperation, { params: { id } })
-  return data
-})
+export const redeliverWebhook = (id: string): Effect.Effect<Delivery, Failure, GatewayClient> =>
+  dataOf(call(redeliverWebhookOperation, { params: { id } }))

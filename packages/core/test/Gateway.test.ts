@@ -101,8 +101,8 @@ describe("the request line", () => {
     ["GET /api/v1/model/cohere/rerank-v3.5", using(Models.getModel("cohere/rerank-v3.5"))],
     ["GET /api/v1/model/replicate/google%2Fveo%3Afree", using(Models.getModel("replicate/google/veo:free"))],
     ["GET /api/v1/models/tei/*/endpoints", using(ModelEndpoints.listModelEndpoints("tei/*"))],
-    ["GET /api/v1/videos/models", using(VideoModels.listVideoModels())],
-    ["GET /api/v1/providers", using(Providers.listProviders())],
+    ["GET /api/v1/videos/models", using(VideoModels.listVideoModels)],
+    ["GET /api/v1/providers", using(Providers.listProviders)],
     ["POST /api/v1/keys/ephemeral", (client) => client.createEphemeralKey()],
     ["POST /api/v1/keys", (client) => client.createKey({ name: "n" })],
     [`GET /api/v1/keys?workspace_id=${g}`, (client) => client.listKeys({ workspace_id: g })],
@@ -483,7 +483,7 @@ describe("the response", () => {
     return Effect.gen(function* () {
       const client = yield* gateway
       expect(yield* client.currentKey).toEqual(Stub.keyRecord)
-      expect(yield* client.listModels()).toEqual([])
+      expect((yield* client.listModels()).data).toEqual([])
       expect(yield* client.deleteKey("h")).toBe(undefined)
       expect(yield* client.deleteGuardrail("g")).toBe(undefined)
     }).pipe(stub.run())

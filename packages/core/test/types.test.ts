@@ -7,6 +7,7 @@ import type {
   Files,
   FileShapes,
   Gateway,
+  GatewayApi,
   GatewayClient,
   GatewayError,
   Generations,
@@ -21,6 +22,7 @@ import type {
   Workspaces
 } from "@model-gateway/core"
 import { Duration, type Effect, type Stream } from "effect"
+import type { HttpApiGroup } from "effect/http-api"
 import { describe, expectTypeOf, it } from "vitest"
 
 type Client = Gateway.Gateway["Service"]
@@ -108,7 +110,37 @@ interface Expected {
   updateWorkspace: Only<400 | 401 | 403 | 404 | 500>
   getCredits: Only<400 | 401 | 403 | 500>
   addCredits: Only<400 | 401 | 403 | 404 | 500>
+  cohereRerank: Expected["rerank"]
+  cohereRerankV1: Expected["rerank"]
+  listVideos: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  countModels: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  getModel: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  listModelEndpoints: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  listVideoModels: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  listProviders: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
+  getGeneration: Only<400 | 401 | 403 | 404 | 500 | 503>
+  listGenerations: Only<400 | 401 | 403 | 404 | 500>
+  listActivity: Only<400 | 401 | 403 | 404 | 500>
+  listAllAssignments: Only<400 | 401 | 403 | 404 | 500>
+  createByokKey: Only<400 | 401 | 403 | 404 | 500>
+  listByokKeys: Only<400 | 401 | 403 | 404 | 500>
+  getByokKey: Only<400 | 401 | 403 | 404 | 500>
+  updateByokKey: Only<400 | 401 | 403 | 404 | 500>
+  deleteByokKey: Only<400 | 401 | 403 | 404 | 500>
+  createDestination: Only<400 | 401 | 403 | 404 | 500>
+  listDestinations: Only<400 | 401 | 403 | 404 | 500>
+  getDestination: Only<400 | 401 | 403 | 404 | 500>
+  updateDestination: Only<400 | 401 | 403 | 404 | 500>
+  deleteDestination: Only<400 | 401 | 403 | 404 | 500>
+  rotateWebhookSecret: Only<400 | 401 | 403 | 404 | 500>
+  listWebhookDeliveries: Only<400 | 401 | 403 | 404 | 500>
+  getWebhookDelivery: Only<400 | 401 | 403 | 404 | 500>
+  redeliverWebhook: Only<400 | 401 | 403 | 404 | 500>
 }
+
+type Groups = (typeof GatewayApi.GatewayApi)["groups"]
+
+type Operations = HttpApiGroup.Endpoints<Groups[keyof Groups]>["identifier"]
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
@@ -156,7 +188,7 @@ describe("the errors of an operation", () => {
     expectTypeOf<{ [Op in keyof Client]: IsVague<AnswerOf<Client[Op]>> }[keyof Client]>().toEqualTypeOf<false>()
   })
 
-  it("of operations without a method are those of their functions", () => {
+  it("of the functions are those of the methods", () => {
     expectTypeOf<ErrorsOf<typeof Destinations.createDestination>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
     expectTypeOf<ErrorsOf<typeof Destinations.listDestinations>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
     expectTypeOf<ErrorsOf<typeof Destinations.getDestination>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500>>()
@@ -231,6 +263,10 @@ describe("a request", () => {
 })
 
 describe("an operation", () => {
+  it("is a method", () => {
+    expectTypeOf<keyof Client>().toEqualTypeOf<Operations>()
+  })
+
   it("needs no services", () => {
     expectTypeOf<{ [Op in keyof Client]: ServicesOf<Client[Op]> }[keyof Client]>().toEqualTypeOf<never>()
   })

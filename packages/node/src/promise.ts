@@ -163,8 +163,8 @@ export interface Client extends Methods, AsyncDisposable {
   /** The job's current state, then every change of it, up to and including its final state. */
   readonly watchVideo: (id: string, options?: VideoProgress.Options & CallSettings) => ReadableStream<Video.Job>
   /**
-   * Runs what the modules of `@model-gateway/core` return, for operations that have no method:
-   * `gateway.run(Generations.get(id))`.
+   * Runs a program over the gateway, such as `gateway.run(Activity.listAllActivity())` of
+   * `@model-gateway/core`.
    */
   readonly run: <A, E>(
     operation: Effect.Effect<A, E, Gateway.Gateway | GatewayClient.GatewayClient>,
@@ -253,7 +253,7 @@ export const fromLayer = async <E>(
       const result = Effect.isEffect(method) ? method : method(...(own as ReadonlyArray<never>))
       return Effect.isEffect(result) ? run(result, settings) : open(result, settings)
     }
-  const service: Readonly<Record<string, Method>> = Context.get(context, Gateway.Gateway)
+  const service: Readonly<Record<string, Method>> = { ...Context.get(context, Gateway.Gateway) }
   const methods = Object.fromEntries(Object.entries(service).map(([name, method]) => [name, plain(method)]))
 
   return {

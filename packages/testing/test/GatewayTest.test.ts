@@ -109,7 +109,7 @@ const operations: {
   listModels: {
     call: (gateway) => gateway.listModels({ output_modalities: "video" }),
     answer: Samples.modelListResponse,
-    result: [Samples.model]
+    result: Samples.modelListResponse
   },
   countModels: { call: using(Models.countModels()), answer: Samples.modelCountResponse, result: 1 },
   getModel: { call: using(Models.getModel("a/b/c:free")), answer: Samples.modelResponse, result: Samples.model },
@@ -119,14 +119,14 @@ const operations: {
     result: Samples.modelEndpointsResponse.data
   },
   listVideoModels: {
-    call: using(VideoModels.listVideoModels()),
+    call: using(VideoModels.listVideoModels),
     answer: Samples.videoModelListResponse,
-    result: [Samples.videoModel]
+    result: Samples.videoModelListResponse
   },
   listProviders: {
-    call: using(Providers.listProviders()),
+    call: using(Providers.listProviders),
     answer: Samples.providerListResponse,
-    result: [Samples.provider]
+    result: Samples.providerListResponse
   },
   createEphemeralKey: {
     call: (gateway) => gateway.createEphemeralKey(Samples.ephemeralKeyRequest),

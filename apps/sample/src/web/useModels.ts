@@ -21,11 +21,11 @@ export const useModels = (signedIn: boolean): ModelIds => {
       all.filter((model) => model.kind === kind).map(({ id }) => id)
     return runtime.runCallback(
       Effect.flatMap(Gateway.Gateway, (gateway) => gateway.listModels()).pipe(
-        Effect.map((all) =>
+        Effect.map(({ data }) =>
           setModels({
-            rerank: ids(all, "rerank"),
-            transcription: ids(all, "transcription"),
-            video: ids(all, "video")
+            rerank: ids(data, "rerank"),
+            transcription: ids(data, "transcription"),
+            video: ids(data, "video")
           })
         ),
         Effect.ignore

@@ -201,7 +201,7 @@ describe("a redirect", () => {
   it.live("of a GET to the same origin is followed, with the credential", () => {
     const seen: Array<string> = []
     return Effect.gen(function* () {
-      assert.deepStrictEqual(yield* Models.listModels({ output_modalities: "rerank" }), [])
+      assert.deepStrictEqual((yield* Models.listModels({ output_modalities: "rerank" })).data, [])
       assert.deepStrictEqual(seen, ["/api/v1/models?output_modalities=rerank Bearer k", "/other?x=1 Bearer k"])
     }).pipe(
       Effect.provide(
