@@ -6,7 +6,7 @@
  * operations, and to its own files, video jobs and requests. Its row is deleted some time
  * after it expires.
  */
-import { Cache, Clock, Context, type Duration, Effect, Layer, type Redacted, Schema } from "effect"
+import { Cache, Clock, Context, type Duration, Effect, Layer, type Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
@@ -15,7 +15,7 @@ import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-import { type EphemeralKey, type Key, keyColumns, keyRow } from "./Key.ts"
+import { type EphemeralKey, joinLimit, type Key, keyColumns, keyRow, tables } from "./Key.ts"
 import * as KeyCache from "./KeyCache.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 
@@ -81,27 +81,9 @@ export class EphemeralKeys extends Context.Service<
  */
 const keptFor = 3_600_000
 
-const columns = `e.hash AS e_hash, e.parent_hash AS e_parent_hash, e.label AS e_label, e.created_at AS e_created_at, e.expires_at AS e_expires_at,
-  e.operations AS e_operations, e.own_files AS e_own_files`
+const table = tables.ephemeralKeys
 
-const Operations = Schema.fromJsonString(Schema.Array(Schema.String))
-
-const decodeOperations = Schema.decodeUnknownSync(Operations)
-
-const encodeOperations = Schema.encodeSync(Operations)
-
-const ephemeralRow = (row: Row): EphemeralKey => ({
-  hash: Dialect.text(row, "e_hash"),
-  parentHash: Dialect.text(row, "e_parent_hash"),
-  label: Dialect.text(row, "e_label"),
-  createdAt: Dialect.int(row, "e_created_at"),
-  expiresAt: Dialect.int(row, "e_expires_at"),
-  operations: operationsOf(Dialect.textOrNull(row, "e_operations")),
-  ownFiles: Dialect.bool(row, "e_own_files")
-})
-
-const operationsOf = (text: string | null): ReadonlySet<string> | null =>
-  text === null ? null : new Set(decodeOperations(text))
+const ephemeralRow = table.readOf("e")
 
 const descendantRow = (row: Row): Descendant => ({ ephemeral: ephemeralRow(row), parent: keyRow(row) })
 
@@ -109,13 +91,13 @@ const descendantRow = (row: Row): Descendant => ({ ephemeral: ephemeralRow(row),
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
-  const select = Dialect.fixed(sql, `SELECT ${columns} FROM ephemeral_keys e WHERE e.hash = ?1`)
+  const select = Dialect.fixed(sql, `SELECT ${table.columns} FROM ephemeral_keys WHERE hash = ?1`)
   // Apart from the cache of callers, so that a change of the parent affects its ephemeral keys.
   const cache = yield* KeyCache.make((hash) =>
-    Effect.map(select(hash), ([row]) => (row === undefined ? null : ephemeralRow(row)))
+    Effect.map(select(hash), ([row]) => (row === undefined ? null : table.read(row)))
   )
-  const selectAll = sql.literal(`SELECT ${columns}, ${keyColumns} FROM ephemeral_keys e
-    JOIN keys k ON k.hash = e.parent_hash JOIN budgets b ON b.id = k.hash`)
+  const selectAll = sql.literal(`SELECT ${table.columnsOf("e")}, ${keyColumns} FROM ephemeral_keys e
+    JOIN keys k ON k.hash = e.parent_hash ${joinLimit}`)
 
   const create = Effect.fn("EphemeralKeys.create")(function* (parent: Key, lifetime: number, limits?: EphemeralLimits) {
     const now = yield* Clock.currentTimeMillis
@@ -129,15 +111,7 @@ export const make = Effect.gen(function* () {
       operations: limits?.operations === undefined ? null : new Set(limits.operations),
       ownFiles: limits?.ownFiles ?? false
     }
-    yield* sql`INSERT INTO ephemeral_keys ${sql.insert({
-      hash,
-      parent_hash: parent.hash,
-      label,
-      created_at: now,
-      expires_at: ephemeral.expiresAt,
-      operations: ephemeral.operations === null ? null : encodeOperations([...ephemeral.operations]),
-      own_files: Dialect.fromBool(ephemeral.ownFiles)
-    })}`
+    yield* sql`INSERT INTO ephemeral_keys ${sql.insert(table.insert(ephemeral))}`
     return { plain: key, ephemeral }
   }, mapSqlError("EphemeralKeys.create"))
 

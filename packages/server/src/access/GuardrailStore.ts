@@ -2,38 +2,26 @@
  * The guardrails of an organization and the keys they are assigned to. A key has at most one
  * guardrail; assigning another one replaces it.
  */
-import type { LimitReset } from "@model-gateway/core/CurrentKey"
 import { Cache, Clock, Context, Data, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
-import type { MicroCredits } from "@model-gateway/offers/MicroCredits"
+import * as SpendingLimit from "../accounting/SpendingLimit.ts"
 import { KeyCache } from "./KeyCache.ts"
-import * as Change from "../internal/Change.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-import { type Guardrail, guardrailColumns, guardrailRow } from "./Guardrail.ts"
+import {
+  type CreateGuardrail,
+  type Guardrail,
+  guardrailColumns,
+  guardrailRow,
+  joinLimit,
+  table,
+  type UpdateGuardrail
+} from "./Guardrail.ts"
 
-export type { Guardrail } from "./Guardrail.ts"
-
-/** A new guardrail. Absent fields are null. */
-export interface CreateGuardrail {
-  readonly organizationId: string
-  readonly name: string
-  /** The workspace to list it in. */
-  readonly workspaceId?: string | null | undefined
-  readonly description?: string | null | undefined
-  readonly limit?: MicroCredits | null | undefined
-  readonly limitReset?: LimitReset | null | undefined
-  readonly allowedModels?: ReadonlyArray<string> | null | undefined
-  readonly ignoredModels?: ReadonlyArray<string> | null | undefined
-  readonly allowedProviders?: ReadonlyArray<string> | null | undefined
-  readonly ignoredProviders?: ReadonlyArray<string> | null | undefined
-}
-
-/** A change to a guardrail. Absent fields stay as they are. */
-export type UpdateGuardrail = Partial<Omit<CreateGuardrail, "organizationId" | "workspaceId">>
+export type { CreateGuardrail, Guardrail, UpdateGuardrail } from "./Guardrail.ts"
 
 /** The result of an assignment. */
 export interface Assignment {
@@ -116,9 +104,6 @@ const chunkSize = 500
 const chunks = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(items.length / chunkSize) }, (_, i) => items.slice(i * chunkSize, (i + 1) * chunkSize))
 
-const json = (names: ReadonlyArray<string> | null | undefined): string | null =>
-  names === null || names === undefined ? null : JSON.stringify(names)
-
 const assignedKeyRow = (row: Row): AssignedKey => ({
   keyHash: Dialect.text(row, "hash"),
   name: Dialect.text(row, "name"),
@@ -134,12 +119,14 @@ export const make = Effect.gen(function* () {
   const random = yield* SecureRandom
   const cache = yield* KeyCache
   const columns = sql.literal(guardrailColumns)
+  const limitOfGuardrail = sql.literal(joinLimit)
+  const limits = SpendingLimit.make(sql)
   const assignedKeyColumns = sql.literal(
     "k.hash, k.name, k.label, k.guardrail_id, k.guardrail_assigned_by, k.guardrail_assigned_at"
   )
 
   const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
-    const rows = yield* sql`SELECT ${columns} FROM guardrails g JOIN budgets gb ON gb.id = g.id
+    const rows = yield* sql`SELECT ${columns} FROM guardrails g ${limitOfGuardrail}
       WHERE g.id = ${id} AND g.organization_id = ${organizationId}`
     const row = rows[0]
     return row === undefined ? yield* new GuardrailNotFound({ id }) : guardrailRow(row)
@@ -158,26 +145,9 @@ export const make = Effect.gen(function* () {
     function* (input: CreateGuardrail) {
       const now = yield* Clock.currentTimeMillis
       const id = yield* random.uuidV4()
-      yield* sql`INSERT INTO guardrails ${sql.insert({
-        id,
-        organization_id: input.organizationId,
-        name: input.name,
-        workspace_id: input.workspaceId ?? null,
-        description: input.description ?? null,
-        allowed_models: json(input.allowedModels),
-        ignored_models: json(input.ignoredModels),
-        allowed_providers: json(input.allowedProviders),
-        ignored_providers: json(input.ignoredProviders),
-        created_at: now,
-        updated_at: now
-      })}`
-      yield* sql`INSERT INTO budgets ${sql.insert({
-        id,
-        kind: "guardrail",
-        limit_micro: input.limit ?? null,
-        limit_reset: input.limitReset ?? null,
-        include_byok: 0
-      })}`
+      const guardrail = table.insert({ ...input, id, createdAt: now, updatedAt: now })
+      yield* sql`INSERT INTO guardrails ${sql.insert(guardrail)}`
+      yield* limits.create({ ...input, id, kind: "guardrail", includeByokInLimit: false })
       return yield* Effect.catchTag(find(input.organizationId, id), "GuardrailNotFound", Effect.die)
     },
     sql.withTransaction,
@@ -197,7 +167,7 @@ export const make = Effect.gen(function* () {
         // The skipped guardrails are read from the index only.
         rows: (limit, offset) => sql`SELECT ${columns} FROM (
             SELECT id FROM guardrails WHERE ${listed} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}
-          ) p JOIN guardrails g ON g.id = p.id JOIN budgets gb ON gb.id = g.id
+          ) p JOIN guardrails g ON g.id = p.id ${limitOfGuardrail}
           ORDER BY g.created_at DESC, g.id DESC`,
         total: sql`SELECT COUNT(*) AS total_count FROM guardrails WHERE ${listed}`,
         item: guardrailRow
@@ -208,20 +178,10 @@ export const make = Effect.gen(function* () {
 
   const update = Effect.fn("GuardrailStore.update")(
     function* (organizationId: string, id: string, change: UpdateGuardrail) {
-      const before = yield* hold(organizationId, id)
-      yield* sql`UPDATE guardrails SET ${sql.update({
-        name: Change.valueOf(change.name, before.name),
-        description: Change.valueOf(change.description, before.description),
-        allowed_models: json(Change.valueOf(change.allowedModels, before.allowedModels)),
-        ignored_models: json(Change.valueOf(change.ignoredModels, before.ignoredModels)),
-        allowed_providers: json(Change.valueOf(change.allowedProviders, before.allowedProviders)),
-        ignored_providers: json(Change.valueOf(change.ignoredProviders, before.ignoredProviders)),
-        updated_at: yield* Clock.currentTimeMillis
-      })} WHERE id = ${id}`
-      yield* sql`UPDATE budgets SET ${sql.update({
-        limit_micro: Change.valueOf(change.limit, before.limit),
-        limit_reset: Change.valueOf(change.limitReset, before.limitReset)
-      })} WHERE id = ${id}`
+      yield* hold(organizationId, id)
+      const columns = table.update({ ...change, updatedAt: yield* Clock.currentTimeMillis })
+      yield* sql`UPDATE guardrails SET ${sql.update(columns)} WHERE id = ${id}`
+      yield* limits.update(id, change)
       yield* sql.afterCommit(Cache.invalidateAll(cache))
       return yield* find(organizationId, id)
     },
@@ -245,7 +205,7 @@ export const make = Effect.gen(function* () {
       yield* hold(organizationId, id)
       yield* releaseKeys(id)
       yield* sql`DELETE FROM guardrails WHERE id = ${id}`
-      yield* sql`DELETE FROM budgets WHERE id = ${id}`
+      yield* limits.remove(id)
       yield* sql.afterCommit(Cache.invalidateAll(cache))
     },
     sql.withTransaction,

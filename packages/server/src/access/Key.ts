@@ -1,83 +1,86 @@
 /** Keys as they are stored. */
-import { LimitReset } from "@model-gateway/core/CurrentKey"
+import { Schema, SchemaGetter } from "effect"
+import { Model } from "effect/schema"
 import type { Row } from "effect/sql/SqlConnection"
-import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import * as Dialect from "../storage/sql/Dialect.ts"
+import * as SpendingLimit from "../accounting/SpendingLimit.ts"
+import * as Table from "../storage/sql/Table.ts"
 
-/** A stored key. Times are epoch milliseconds, money is micro-credits. */
-export interface Key {
+/** The table `keys`. Times are epoch milliseconds. */
+class StoredKey extends Model.Class<StoredKey>("Key")({
   /** SHA-256 of the key in lowercase hex. It identifies the key everywhere. */
-  readonly hash: string
-  readonly organizationId: string
-  readonly workspaceId: string
-  readonly guardrailId: string | null
-  readonly name: string
+  hash: Table.constant(Schema.String),
+  organizationId: Table.constant(Schema.String),
+  workspaceId: Table.constant(Schema.String),
+  guardrailId: Table.nullable(Schema.String),
+  /** When the guardrail was assigned. */
+  guardrailAssignedAt: Table.nullable(Table.Whole),
+  /** The user whose key made the assignment. Null: unknown. */
+  guardrailAssignedBy: Table.nullable(Schema.String),
+  name: Schema.String,
   /** For example `mg_sk_…abc`. */
-  readonly label: string
-  readonly isManagement: boolean
+  label: Table.constant(Schema.String),
+  isManagement: Table.constant(Table.Bit),
   /** Whether it spends no credits: see `routing/FreeTier.ts`. */
-  readonly isFreeTier: boolean
-  readonly creatorUserId: string | null
+  isFreeTier: Table.Bit,
+  creatorUserId: Table.constantOrNull(Schema.String),
   /** The end user whom the key was created for, as the caller names it. */
-  readonly externalUser: string | null
-  readonly expiresAt: number | null
-  readonly disabled: boolean
-  readonly limit: MicroCredits.MicroCredits | null
-  readonly limitReset: LimitReset | null
-  readonly includeByokInLimit: boolean
+  externalUser: Table.constantOrNull(Schema.String),
+  expiresAt: Table.nullable(Table.Whole),
+  disabled: Table.Bit,
+  deletedAt: Table.nullable(Table.Whole),
   /** Requests to free models per UTC day. */
-  readonly freeDailyLimit: number
-  readonly createdAt: number
-  readonly updatedAt: number
-}
+  freeDailyLimit: Table.Whole,
+  createdAt: Table.constant(Table.Whole),
+  updatedAt: Table.Whole
+}) {}
 
-/** A key that is valid for some minutes and acts as its parent. Times are epoch milliseconds. */
-export interface EphemeralKey {
-  readonly hash: string
-  readonly parentHash: string
+/** A stored key, with its limit. */
+export interface Key extends StoredKey, SpendingLimit.SpendingLimit {}
+
+/** A set of texts, as a JSON list. */
+const Operations = Table.Texts.pipe(
+  Schema.decodeTo(Schema.ReadonlySet(Schema.String), {
+    decode: SchemaGetter.transform((names: ReadonlyArray<string>) => new Set(names)),
+    encode: SchemaGetter.transform((names: ReadonlySet<string>) => [...names])
+  })
+)
+
+/** The table `ephemeral_keys`. Times are epoch milliseconds. */
+class StoredEphemeralKey extends Model.Class<StoredEphemeralKey>("EphemeralKey")({
+  hash: Table.constant(Schema.String),
+  parentHash: Table.constant(Schema.String),
   /** For example `mg_ek_…abc`. */
-  readonly label: string
-  readonly createdAt: number
+  label: Table.constant(Schema.String),
+  createdAt: Table.constant(Table.Whole),
   /** The key may expire earlier, with its parent; see {@link endOf}. */
-  readonly expiresAt: number
+  expiresAt: Table.constant(Table.Whole),
   /**
    * The identifiers of the operations that the key may call. Null: all that its parent may call.
    */
-  readonly operations: ReadonlySet<string> | null
+  operations: Table.constantOrNull(Operations),
   /** Whether the key sees only its own files, video jobs and requests. */
-  readonly ownFiles: boolean
-}
+  ownFiles: Table.constant(Table.Bit)
+}) {}
+
+/** A key that is valid for some minutes and acts as its parent. */
+export interface EphemeralKey extends StoredEphemeralKey {}
 
 /** When an ephemeral key expires: never after its parent. */
 export const endOf = (ephemeral: EphemeralKey, parent: Key): number =>
   Math.min(ephemeral.expiresAt, parent.expiresAt ?? ephemeral.expiresAt)
 
-/** The columns that {@link keyRow} reads from `keys k JOIN budgets b ON b.id = k.hash`. */
-export const keyColumns = `k.hash, k.organization_id, k.workspace_id, k.guardrail_id, k.name, k.label, k.is_management, k.is_free_tier,
-  k.creator_user_id, k.external_user, k.expires_at, k.disabled, k.deleted_at, k.free_daily_limit, k.created_at, k.updated_at,
-  b.limit_micro, b.limit_reset, b.include_byok`
+/** The tables. */
+export const tables = { keys: Table.make(StoredKey), ephemeralKeys: Table.make(StoredEphemeralKey) }
+
+/** The columns that {@link keyRow} reads from `keys k` and {@link joinLimit}. */
+export const keyColumns = `${tables.keys.columnsOf("k")}, ${SpendingLimit.columnsOf("b")}`
+
+/** Joins the limit of `keys k`. */
+export const joinLimit = SpendingLimit.join("b", "k.hash")
+
+const readKey = tables.keys.readOf("k")
+
+const readLimit = SpendingLimit.readOf("b")
 
 /** Reads a key. */
-export const keyRow = (row: Row): Key => {
-  const limit = Dialect.intOrNull(row, "limit_micro")
-  return {
-    hash: Dialect.text(row, "hash"),
-    organizationId: Dialect.text(row, "organization_id"),
-    workspaceId: Dialect.text(row, "workspace_id"),
-    guardrailId: Dialect.textOrNull(row, "guardrail_id"),
-    name: Dialect.text(row, "name"),
-    label: Dialect.text(row, "label"),
-    isManagement: Dialect.bool(row, "is_management"),
-    isFreeTier: Dialect.bool(row, "is_free_tier"),
-    creatorUserId: Dialect.textOrNull(row, "creator_user_id"),
-    externalUser: Dialect.textOrNull(row, "external_user"),
-    expiresAt: Dialect.intOrNull(row, "expires_at"),
-    disabled: Dialect.bool(row, "disabled"),
-    limit: limit === null ? null : MicroCredits.make(limit),
-    limitReset: Dialect.oneOfOrNull(row, "limit_reset", LimitReset.literals),
-    includeByokInLimit: Dialect.bool(row, "include_byok"),
-    freeDailyLimit: Dialect.int(row, "free_daily_limit"),
-    createdAt: Dialect.int(row, "created_at"),
-    updatedAt: Dialect.int(row, "updated_at")
-  }
-}
+export const keyRow = (row: Row): Key => ({ ...readKey(row), ...readLimit(row) })

@@ -9,10 +9,11 @@
 import { Cache, Context, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { guardrailColumns, guardrailRow } from "./Guardrail.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Guardrail from "./Guardrail.ts"
 import { type InvalidKey, invalid } from "./InvalidKey.ts"
 import type { Caller } from "./Caller.ts"
-import { keyColumns, keyRow } from "./Key.ts"
+import * as Key from "./Key.ts"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 
 /** The callers by the hash of their key. */
@@ -38,18 +39,20 @@ export const get = <A, E>(cache: Cache.Cache<string, A, E>, hash: string): Effec
 export const layerSql: Layer.Layer<KeyCache, never, SqlClient> = Layer.effect(
   KeyCache,
   Effect.gen(function* () {
-    const sql = yield* SqlClient
+    const select = Dialect.fixed(
+      yield* SqlClient,
+      `SELECT ${Key.keyColumns}, ${Guardrail.guardrailColumns} FROM keys k ${Key.joinLimit}
+        LEFT JOIN guardrails g ON g.id = k.guardrail_id LEFT ${Guardrail.joinLimit} WHERE k.hash = ?1`
+    )
     return yield* make(
       Effect.fnUntraced(function* (hash: string) {
-        const [row] = yield* sql`SELECT ${sql.literal(keyColumns)}, ${sql.literal(guardrailColumns)}
-          FROM keys k JOIN budgets b ON b.id = k.hash
-          LEFT JOIN guardrails g ON g.id = k.guardrail_id LEFT JOIN budgets gb ON gb.id = g.id
-          WHERE k.hash = ${hash}`
+        const [row] = yield* select(hash)
         if (row === undefined) return yield* invalid("unknown")
-        if (row.deleted_at !== null) return yield* invalid("deleted")
+        const key = Key.keyRow(row)
+        if (key.deletedAt !== null) return yield* invalid("deleted")
         const caller: Caller = {
-          key: keyRow(row),
-          guardrail: row.g_id === null ? null : guardrailRow(row),
+          key,
+          guardrail: key.guardrailId === null ? null : Guardrail.guardrailRow(row),
           ephemeral: null
         }
         return caller

@@ -9,22 +9,21 @@
  * An ephemeral key is looked up first, then its parent. Each has its own cache entry, so an
  * ephemeral key never has more rights than its parent.
  */
-import type { LimitReset } from "@model-gateway/core/CurrentKey"
 import { Cache, Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
-import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Budgets from "../accounting/Budgets.ts"
+import * as SpendingLimit from "../accounting/SpendingLimit.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
-import * as Change from "../internal/Change.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import type * as Table from "../storage/sql/Table.ts"
 import * as EphemeralKeys from "./EphemeralKeys.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 import type { Caller } from "./Caller.ts"
 import { type InvalidKey, invalid } from "./InvalidKey.ts"
-import { type Key, keyColumns, keyRow } from "./Key.ts"
+import { joinLimit, type Key, keyColumns, keyRow, tables } from "./Key.ts"
 import * as KeyCache from "./KeyCache.ts"
 import * as Workspace from "./Workspace.ts"
 
@@ -33,26 +32,13 @@ export { InvalidKey } from "./InvalidKey.ts"
 export type { Key } from "./Key.ts"
 
 /** A new key. */
-export interface CreateKey {
-  readonly organizationId: string
-  readonly workspaceId: string
-  readonly name: string
-  /** Default: false. */
-  readonly isManagement?: boolean | undefined
-  /** Default: false. */
-  readonly isFreeTier?: boolean | undefined
-  /** Default: null. */
-  readonly creatorUserId?: string | null | undefined
-  /** The end user whom the key is for. Default: null. */
-  readonly externalUser?: string | null | undefined
-  /** Epoch milliseconds. Default: null, never. */
-  readonly expiresAt?: number | null | undefined
-  /** Default: null, no limit. */
-  readonly limit?: MicroCredits.MicroCredits | null | undefined
-  /** Default: null, the limit never resets. */
-  readonly limitReset?: LimitReset | null | undefined
-  /** Default: false. */
-  readonly includeByokInLimit?: boolean | undefined
+export interface CreateKey
+  extends
+    Pick<Key, "organizationId" | "workspaceId" | "name">,
+    /** Default: null. A limit then never resets, and a key never expires. */
+    Table.Change<Pick<Key, "creatorUserId" | "externalUser" | "expiresAt" | "limit" | "limitReset">>,
+    /** Default: false. */
+    Table.Change<Pick<Key, "isManagement" | "isFreeTier" | "includeByokInLimit">> {
   /** Default: `freeDailyRequests` of the settings. */
   readonly freeDailyLimit?: number | undefined
   /** Default: a random one. It must not exist yet. */
@@ -60,16 +46,12 @@ export interface CreateKey {
 }
 
 /** A change to a key. Absent fields stay as they are. */
-export interface UpdateKey {
-  readonly name?: string | undefined
-  readonly disabled?: boolean | undefined
-  readonly isFreeTier?: boolean | undefined
-  readonly expiresAt?: number | null | undefined
-  readonly limit?: MicroCredits.MicroCredits | null | undefined
-  readonly limitReset?: LimitReset | null | undefined
-  readonly includeByokInLimit?: boolean | undefined
-  readonly freeDailyLimit?: number | undefined
-}
+export type UpdateKey = Table.Change<
+  Pick<
+    Key,
+    "name" | "disabled" | "isFreeTier" | "expiresAt" | "limit" | "limitReset" | "includeByokInLimit" | "freeDailyLimit"
+  >
+>
 
 /** The keys to list. */
 export interface KeyFilter {
@@ -146,9 +128,11 @@ export const make = Effect.gen(function* () {
   const { freeDailyRequests } = yield* GatewayServerConfig
   const ephemerals = yield* EphemeralKeys.EphemeralKeys
   const columns = sql.literal(keyColumns)
+  const limitOfKey = sql.literal(joinLimit)
+  const limits = SpendingLimit.make(sql)
 
   const find = Effect.fnUntraced(function* (organizationId: string, hash: string) {
-    const rows = yield* sql`SELECT ${columns} FROM keys k JOIN budgets b ON b.id = k.hash
+    const rows = yield* sql`SELECT ${columns} FROM keys k ${limitOfKey}
       WHERE k.hash = ${hash} AND k.organization_id = ${organizationId} AND k.deleted_at IS NULL`
     const row = rows[0]
     return row === undefined ? yield* new KeyNotFound({ hash }) : keyRow(row)
@@ -163,31 +147,19 @@ export const make = Effect.gen(function* () {
       const generated = input.generated ?? (yield* KeyFormat.generate(random, isManagement ? "management" : "ordinary"))
       const { hash, label } = generated
       yield* Workspace.lock(sql, input.workspaceId)
-      yield* sql`INSERT INTO keys ${sql.insert({
+      const key = tables.keys.insert({
+        ...input,
         hash,
-        organization_id: input.organizationId,
-        workspace_id: input.workspaceId,
-        guardrail_id: null,
-        name: input.name,
         label,
-        is_management: Dialect.fromBool(isManagement),
-        is_free_tier: Dialect.fromBool(isFreeTier),
-        creator_user_id: input.creatorUserId ?? null,
-        external_user: input.externalUser ?? null,
-        expires_at: input.expiresAt ?? null,
-        disabled: 0,
-        deleted_at: null,
-        free_daily_limit: input.freeDailyLimit ?? freeDailyRequests,
-        created_at: now,
-        updated_at: now
-      })}`
-      yield* sql`INSERT INTO budgets ${sql.insert({
-        id: hash,
-        kind: "key",
-        limit_micro: input.limit ?? null,
-        limit_reset: input.limitReset ?? null,
-        include_byok: Dialect.fromBool(input.includeByokInLimit === true)
-      })}`
+        isManagement,
+        isFreeTier,
+        disabled: false,
+        freeDailyLimit: input.freeDailyLimit ?? freeDailyRequests,
+        createdAt: now,
+        updatedAt: now
+      })
+      yield* sql`INSERT INTO keys ${sql.insert(key)}`
+      yield* limits.create({ ...input, id: hash, kind: "key", includeByokInLimit: input.includeByokInLimit === true })
       return {
         plain: generated.key,
         key: yield* Effect.catchTag(find(input.organizationId, hash), "KeyNotFound", Effect.die)
@@ -211,7 +183,7 @@ export const make = Effect.gen(function* () {
         // The skipped keys are read from the index only.
         rows: (limit, offset) => sql`SELECT ${columns}, b.* FROM (
             SELECT hash FROM keys WHERE ${listed} ORDER BY created_at DESC, hash DESC LIMIT ${limit} OFFSET ${offset}
-          ) p JOIN keys k ON k.hash = p.hash JOIN budgets b ON b.id = k.hash
+          ) p JOIN keys k ON k.hash = p.hash ${limitOfKey}
           ORDER BY k.created_at DESC, k.hash DESC`,
         item: (row): ListedKey => ({ ...keyRow(row), budget: Budgets.fromRow(row, now) })
       },
@@ -224,19 +196,9 @@ export const make = Effect.gen(function* () {
       yield* Dialect.lock(sql, sql`SELECT 1 FROM keys WHERE hash = ${hash}`)
       const before = yield* find(organizationId, hash)
       if (before.isManagement && change.isFreeTier === true) return yield* new ManagementKeyOfFreeTier()
-      yield* sql`UPDATE keys SET ${sql.update({
-        name: Change.valueOf(change.name, before.name),
-        disabled: Dialect.fromBool(change.disabled ?? before.disabled),
-        is_free_tier: Dialect.fromBool(change.isFreeTier ?? before.isFreeTier),
-        expires_at: Change.valueOf(change.expiresAt, before.expiresAt),
-        free_daily_limit: Change.valueOf(change.freeDailyLimit, before.freeDailyLimit),
-        updated_at: yield* Clock.currentTimeMillis
-      })} WHERE hash = ${hash}`
-      yield* sql`UPDATE budgets SET ${sql.update({
-        limit_micro: Change.valueOf(change.limit, before.limit),
-        limit_reset: Change.valueOf(change.limitReset, before.limitReset),
-        include_byok: Dialect.fromBool(change.includeByokInLimit ?? before.includeByokInLimit)
-      })} WHERE id = ${hash}`
+      const columns = tables.keys.update({ ...change, updatedAt: yield* Clock.currentTimeMillis })
+      yield* sql`UPDATE keys SET ${sql.update(columns)} WHERE hash = ${hash}`
+      yield* limits.update(hash, change)
       yield* sql.afterCommit(Cache.invalidate(cache, hash))
       return yield* find(organizationId, hash)
     },

@@ -1,0 +1,140 @@
+/**
+ * A table from its declaration: a `Model` whose fields are the columns.
+ *
+ * The names of columns, the reader of rows and the values of `INSERT` and `UPDATE` follow from it.
+ * A column is named as its field, in snake case, unless the declaration says otherwise. The room
+ * that owns a table declares it; migrations create it.
+ */
+import { Schema, SchemaGetter } from "effect"
+import { Model } from "effect/schema"
+import type { Row } from "effect/sql/SqlConnection"
+
+/** A schema that needs no services. */
+type Codec<A> = Schema.ConstraintCodec<A, unknown>
+
+/** The part of a `Model` for one kind of statement. */
+type Variant<A> = Codec<A> & { readonly fields: Readonly<Record<string, Codec<unknown>>> }
+
+/** A row as an object whose fields can be spread. */
+type Fields<A> = { readonly [Field in keyof A]: A[Field] }
+
+/** A change of a row. Absent and undefined fields stay as they are. */
+export type Change<A> = { readonly [Field in keyof A]?: A[Field] | undefined }
+
+/** A table whose rows are `A`, with what a new row needs and what can change. */
+export interface Table<A, Insert extends object, Update extends object> {
+  /** All columns, to select. */
+  readonly columns: string
+  /** All columns of a table that a statement names `alias`, to select beside those of others. */
+  readonly columnsOf: (alias: string) => string
+  /** Reads a row. Throws a `TypeError` that names the column if a value is invalid. */
+  readonly read: (row: Row) => Fields<A>
+  /** Like `read`, for what was selected by `columnsOf(alias)`. */
+  readonly readOf: (alias: string) => (row: Row) => Fields<A>
+  /** The values of a new row, for `sql.insert`. Fields that are no columns are left out. */
+  readonly insert: (values: Insert) => Record<string, unknown>
+  /** The values of a change, for `sql.update`. Fields that are no columns are left out. */
+  readonly update: (change: Change<Update>) => Record<string, unknown>
+}
+
+const snakeCase = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** Declares a table. `named` has the columns that are not named as their field. */
+export const make = <A, Insert extends object, Update extends object>(
+  model: Variant<A> & { readonly insert: Variant<Insert>; readonly update: Variant<Update> },
+  named: Readonly<Record<string, string>> = {}
+): Table<A, Insert, Update> => {
+  const columnOf = (field: string): string => named[field] ?? snakeCase(field)
+  const decode = Schema.decodeUnknownResult(model)
+  const columns = Object.keys(model.fields).map(columnOf)
+
+  const reader = (prefix: string) => {
+    const places = Object.entries(model.fields).map(([field, schema]) => ({
+      field,
+      column: `${prefix}${columnOf(field)}`,
+      decode: Schema.decodeUnknownResult(schema)
+    }))
+    return (row: Row): Fields<A> => {
+      const values: Record<string, unknown> = {}
+      for (const { column, field } of places) values[field] = row[column]
+      const result = decode(values)
+      if (result._tag === "Success") return result.success
+      // The error of the schema would show the value.
+      const invalid = places.find(({ decode, field }) => decode(values[field])._tag === "Failure")
+      throw new TypeError(`Column ${invalid?.column} has an invalid value`)
+    }
+  }
+
+  const writer = (fields: Readonly<Record<string, Codec<unknown>>>) => {
+    const places = Object.entries(fields).map(([field, schema]) => ({
+      field,
+      column: columnOf(field),
+      encode: Schema.encodeUnknownSync(schema)
+    }))
+    return (values: object): Record<string, unknown> => {
+      const present = new Map<string, unknown>(Object.entries(values))
+      const row: Record<string, unknown> = {}
+      for (const { column, encode, field } of places) {
+        const value = present.get(field)
+        if (value !== undefined) row[column] = encode(value)
+      }
+      return row
+    }
+  }
+
+  return {
+    columns: columns.join(", "),
+    columnsOf: (alias) => columns.map((column) => `${alias}.${column} AS ${alias}_${column}`).join(", "),
+    read: reader(""),
+    readOf: (alias) => reader(`${alias}_`),
+    insert: writer(model.insert.fields),
+    update: writer(model.update.fields)
+  }
+}
+
+/** A column that never changes. */
+export const constant = <S extends Schema.Top>(schema: S) => Model.Field({ select: schema, insert: schema })
+
+/** A column that may be null. A new row that does not name it has null. */
+export const nullable = <S extends Schema.Top>(schema: S) =>
+  Model.Field({
+    select: Schema.NullOr(schema),
+    insert: Schema.optional(Schema.NullOr(schema)),
+    update: Schema.optional(Schema.NullOr(schema))
+  })
+
+/** A column that may be null and never changes. */
+export const constantOrNull = <S extends Schema.Top>(schema: S) =>
+  Model.Field({ select: Schema.NullOr(schema), insert: Schema.optional(Schema.NullOr(schema)) })
+
+/** A list of texts, as JSON. */
+export const Texts = Schema.fromJsonString(Schema.Array(Schema.String))
+
+/** A boolean, as `0` or `1`. */
+export const Bit = Schema.BooleanFromBit
+
+/** A whole number: a count, a time in epoch milliseconds, or a length in milliseconds. */
+export const Whole = Schema.Int
+
+/** An amount of money. */
+export const MicroCredits = Schema.Int.pipe(Schema.brand("MicroCredits"))
+
+/** One of these texts. Any other, for example one that a later release wrote, reads as `otherwise`. */
+export const oneOf = <A extends string>(schema: Schema.Literals<ReadonlyArray<A>>, otherwise: A) =>
+  Schema.String.pipe(
+    Schema.decodeTo(schema, {
+      decode: SchemaGetter.transform((text) => schema.literals.find((literal) => literal === text) ?? otherwise),
+      encode: SchemaGetter.transform((value) => value)
+    })
+  )
+
+/** One of these texts or null. Any other text reads as null; see {@link oneOf}. */
+export const oneOfOrNull = <A extends string>(schema: Schema.Literals<ReadonlyArray<A>>) => {
+  const column = Schema.NullOr(Schema.String).pipe(
+    Schema.decodeTo(Schema.NullOr(schema), {
+      decode: SchemaGetter.transform((text) => schema.literals.find((literal) => literal === text) ?? null),
+      encode: SchemaGetter.transform((value) => value)
+    })
+  )
+  return Model.Field({ select: column, insert: Schema.optional(column), update: Schema.optional(column) })
+}
