@@ -79,8 +79,6 @@ export interface Run {
    * credentials, so that only the caller's own provider keys may be used.
    */
   readonly isOwnOnly: boolean
-  /** The work adds its attempts at providers here as they end. */
-  readonly attempts: Array<Attempt>
 }
 
 /** The result of paid work: the answer and the charge. */
@@ -90,13 +88,22 @@ export interface Served<A> {
   readonly outcome: Outcome
 }
 
+/** How paid work ended. */
+export interface Ended<A, E> {
+  readonly exit: Exit.Exit<Served<A>, E>
+  /** The attempts at providers, even if the work failed or the caller disconnected. */
+  readonly attempts: ReadonlyArray<Attempt>
+}
+
 /** What a job needs to be admitted. Run both effects in the transaction that writes the job. */
 export interface JobAdmission<A> {
+  /** As in {@link Run}. */
+  readonly isOwnOnly: boolean
   /** Counts the free request, and reserves the quotes until the job ends. */
-  readonly hold: (
-    job: { readonly jobId: string; readonly intentId: string },
-    quotes: Candidates.Quotes
-  ) => Effect.Effect<void, PaymentRequired | TooManyRequests>
+  readonly hold: (job: {
+    readonly jobId: string
+    readonly intentId: string
+  }) => Effect.Effect<void, PaymentRequired | TooManyRequests>
   /** Stores the answer for the idempotency key. */
   readonly keep: (answer: A) => Effect.Effect<void, StorageError>
 }
@@ -132,9 +139,13 @@ export class Admission extends Context.Service<
      */
     readonly serve: <A, E, R>(
       request: ServedRequest<A>,
-      work: (run: Run) => Effect.Effect<Served<A>, E, R>
+      work: (run: Run) => Effect.Effect<Ended<A, E>, never, R>
     ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, R | RequestContext>
-    /** Admits a job. `submit` writes it in one transaction with {@link JobAdmission}. */
+    /**
+     * Admits a job. `submit` writes it in one transaction with {@link JobAdmission}. It is called
+     * again with `isOwnOnly` if the first call fails for a lack of credits or free requests and the
+     * caller has provider keys of its own.
+     */
     readonly accept: <A, E, R>(
       request: PaidRequest<A>,
       submit: (admission: JobAdmission<A>) => Effect.Effect<A, E, R>
@@ -204,19 +215,21 @@ export const make = Effect.gen(function* () {
   })
 
   /**
-   * Reserves for all candidates, or only for the caller's own keys if the credits or the free
+   * Admits with all candidates, or only with the caller's own keys if the credits or the free
    * requests of the day do not suffice for the others.
    */
-  const holdAny = <A>(request: PaidRequest<A>, intent: { readonly id: string; readonly requestId: string }) => {
-    const { gateway, own } = request.quotes
-    const all = Effect.map(hold(request, intent, request.quotes), (reservation) => ({ reservation, isOwnOnly: false }))
-    if (gateway === undefined || own === undefined) return all
-    const forOwn = () =>
-      Effect.map(hold(request, intent, Candidates.ownOnly(request.quotes)), (reservation) => ({
-        reservation,
-        isOwnOnly: true
-      }))
-    return Effect.catchTags(all, { PaymentRequired: forOwn, TooManyRequests: forOwn })
+  const withFallback = <A, E, R>(
+    quotes: Candidates.Quotes,
+    admit: (quotes: Candidates.Quotes, isOwnOnly: boolean) => Effect.Effect<A, E | PaymentRequired | TooManyRequests, R>
+  ) => {
+    const all = admit(quotes, false)
+    return quotes.gateway === undefined || quotes.own === undefined
+      ? all
+      : Effect.catch(all, (error) =>
+          error instanceof PaymentRequired || error instanceof TooManyRequests
+            ? admit(Candidates.ownOnly(quotes), true)
+            : Effect.fail(error)
+        )
   }
 
   /** The steps before any money moves. */
@@ -227,8 +240,7 @@ export const make = Effect.gen(function* () {
 
   const report = <A>(
     { caller, input, model, operation, trace, user }: ServedRequest<A>,
-    { attempts, id }: Run,
-    { reservedAt }: Reservation,
+    { id, reservedAt }: Reservation,
     result: Outcome | Failure
   ) => {
     const isFailed = "status" in result
@@ -249,7 +261,7 @@ export const make = Effect.gen(function* () {
       user: user ?? null,
       trace: trace ?? null,
       started_at: reservedAt,
-      attempts,
+      attempts: result.attempts ?? [],
       job: null,
       callback_url: null
     })
@@ -283,24 +295,27 @@ export const make = Effect.gen(function* () {
   const charged = Effect.fnUntraced(function* <A, E, R>(
     request: ServedRequest<A>,
     keep: IdempotentRequest.Keep<A>,
-    work: (run: Run) => Effect.Effect<Served<A>, E, R>
+    work: (run: Run) => Effect.Effect<Ended<A, E>, never, R>
   ) {
     const id = yield* random.uuidV7()
     const { id: requestId } = yield* RequestContext
-    const { isOwnOnly, reservation } = yield* holdAny(request, { id, requestId })
-    const run: Run = { id, isOwnOnly, attempts: [] }
-    const exit = yield* Effect.exit(work(run))
+    const { isOwnOnly, reservation } = yield* withFallback(request.quotes, (quotes, isOwnOnly) =>
+      Effect.map(hold(request, { id, requestId }, quotes), (reservation) => ({ reservation, isOwnOnly }))
+    )
+    const { attempts, exit } = yield* Effect.catchCause(work({ id, isOwnOnly }), (cause) =>
+      Effect.succeed({ exit: Exit.failCause(cause), attempts: [] })
+    )
     if (Exit.isFailure(exit)) {
       const errorStatus = statusOf(exit.cause)
-      const last = run.attempts.at(-1)
+      const last = attempts.at(-1)
       const failure = {
         status: errorStatus === disconnected ? ("cancelled" as const) : ("failed" as const),
         errorStatus,
         provider: last?.provider,
         isByok: last === undefined ? undefined : last.is_byok === true,
-        attempts: run.attempts
+        attempts
       }
-      const event = yield* report(request, run, reservation, failure)
+      const event = yield* report(request, reservation, failure)
       // If the release does not reach the database, the intent stays open until the reaper releases
       // it. No money is lost.
       yield* logAndContinue(accounting.release(reservation, failure, { event }))
@@ -308,10 +323,10 @@ export const make = Effect.gen(function* () {
     }
     const { cover, outcome: charge } = yield* covered(request, exit.value.outcome)
     const answer = exit.value.answer(charge.cost)
-    const outcome = { ...charge, attempts: run.attempts }
+    const outcome = { ...charge, attempts }
     const rows = {
       answer: yield* keep.row(answer),
-      event: yield* report(request, run, reservation, outcome)
+      event: yield* report(request, reservation, outcome)
     }
     yield* orUnavailable(accounting.settle(reservation, outcome, rows)).pipe(
       Effect.ensuring(cover === undefined ? Effect.void : logAndContinue(accounting.release(cover)))
@@ -352,11 +367,13 @@ export const make = Effect.gen(function* () {
     accept: (request, submit) =>
       admitted(request, (keep) =>
         Effect.flatMap(RequestContext, ({ id: requestId }) =>
-          submit({
-            hold: ({ intentId, jobId }, quotes) =>
-              Effect.asVoid(hold(request, { id: intentId, requestId, jobId }, quotes)),
-            keep: keep.store
-          })
+          withFallback(request.quotes, (quotes, isOwnOnly) =>
+            submit({
+              isOwnOnly,
+              hold: ({ intentId, jobId }) => Effect.asVoid(hold(request, { id: intentId, requestId, jobId }, quotes)),
+              keep: keep.store
+            })
+          )
         )
       )
   })

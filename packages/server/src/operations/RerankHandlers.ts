@@ -5,35 +5,25 @@
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type * as Rerank from "@model-gateway/core/Rerank"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { RerankOffer } from "@model-gateway/offers/Offer"
-import { type RerankDocument, type RerankRequest, unsupported } from "@model-gateway/offers/Rerank"
+import { type RerankDocument, type RerankRequest, type RerankResponse, unsupported } from "@model-gateway/offers/Rerank"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import { currentCaller, type Caller } from "../access/Caller.ts"
+import * as PaidWork from "../admission/PaidWork.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
-import { Admission } from "../admission/Admission.ts"
-import type { Candidate } from "../routing/Candidate.ts"
-import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
-import * as OwnKeys from "../routing/OwnKeys.ts"
 import * as Candidates from "../routing/Candidates.ts"
+import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
-import { Router } from "../routing/Router.ts"
 import * as CohereRerank from "./CohereRerank.ts"
-import * as Warnings from "../routing/Warnings.ts"
-
-type Ranked = Effect.Success<ReturnType<RerankOffer["run"]>>
 
 const toDocument = (document: typeof Rerank.Document.Type): RerankDocument =>
   typeof document === "string" ? { text: document } : document
 
 const toResponse = (
-  id: string,
-  model: string,
+  { model }: typeof Rerank.Request.Type,
   documents: ReadonlyArray<RerankDocument>,
-  offer: RerankOffer,
-  request: RerankRequest,
-  { answer, charge }: Ranked,
+  { charge, id, offer, result, warnings }: PaidWork.Done<RerankOffer, RerankResponse>,
   cost: MicroCredits.MicroCredits
 ): Rerank.Response => {
   const { search_units, total_tokens } = charge.usage
@@ -41,7 +31,7 @@ const toResponse = (
     id,
     model,
     provider: offer.provider,
-    results: answer.results.map(({ index, relevance_score }) => ({
+    results: result.results.map(({ index, relevance_score }) => ({
       index,
       relevance_score,
       document: documents[index] ?? {}
@@ -51,7 +41,7 @@ const toResponse = (
       ...(total_tokens === undefined ? {} : { total_tokens }),
       cost: MicroCredits.toCredits(cost)
     },
-    ...Warnings.of(offer, request, answer.warnings)
+    ...warnings
   }
 }
 
@@ -67,91 +57,47 @@ interface Call {
 
 /** The services that a rerank needs, looked up once instead of per request. */
 const make = Effect.gen(function* () {
-  const admission = yield* Admission
   const catalogue = yield* ModelCatalogue
-  const ownKeys = yield* OwnKeys.OwnKeys
-  const router = yield* Router
   const { deadlines } = yield* GatewayServerConfig
+  const { permit, serve } = yield* PaidWork.makeServed<
+    RerankRequest,
+    RerankResponse,
+    RerankOffer,
+    ProviderFailures.RerankFailure
+  >({
+    kind: "rerank",
+    find: catalogue.rerank,
+    attemptTimeout: deadlines.rerankAttempt,
+    deadline: deadlines.rerank,
+    toError: ProviderFailures.forRerank
+  })
 
-  const serve = (
-    caller: Caller,
-    { idempotencyKey, identity, request, toBody }: Call,
-    documents: ReadonlyArray<RerankDocument>,
-    requestFor: (offer: RerankOffer) => RerankRequest,
-    candidates: ReadonlyArray<Candidate<RerankOffer>>
-  ) =>
-    admission.serve(
-      {
-        caller,
-        operation: "rerank",
-        model: request.model,
-        quotes: Candidates.quotesOf(candidates, (offer) => offer.quote(requestFor(offer))),
-        idempotencyKey,
-        payload: Effect.sync(identity),
-        encode: (response: Rerank.Response) => JSON.stringify(toBody(response)),
-        input: { documents: documents.length },
-        trace: request.trace,
-        user: request.user
-      },
-      ({ attempts, id, isOwnOnly }) =>
-        router
-          .route({
-            owner: caller.key.hash,
-            candidates: isOwnOnly ? candidates.filter(OwnKeys.isByok) : candidates,
-            attempts,
-            units: documents.length,
-            attemptTimeout: deadlines.rerankAttempt,
-            deadline: deadlines.rerank,
-            call: ({ credential, offer }) => offer.run(requestFor(offer), credential)
-          })
-          .pipe(
-            Effect.mapError(ProviderFailures.forRerank),
-            Effect.map(({ answer: ranked, candidate }) => ({
-              answer: (cost: MicroCredits.MicroCredits) =>
-                toResponse(id, request.model, documents, candidate.offer, requestFor(candidate.offer), ranked, cost),
-              outcome: {
-                ...ranked.charge,
-                provider: candidate.offer.provider,
-                upstreamModel: candidate.offer.upstreamId,
-                isByok: OwnKeys.isByok(candidate)
-              }
-            }))
-          )
-    )
-
-  const rank = Effect.fnUntraced(function* (call: Call) {
-    const { request } = call
-    const caller = yield* currentCaller
-    yield* Candidates.allowModel(request.model, caller.guardrail)
-    const entry = catalogue.rerank(request.model)
-    if (entry === undefined) return yield* Candidates.unknownModel(catalogue, "rerank", request.model)
-    const allowed = yield* Candidates.allowed(entry, { preferences: request.provider, guardrail: caller.guardrail })
-    yield* Candidates.passable(allowed, request.provider)
-    const own = yield* ownKeys.of(caller)
+  const rank = Effect.fnUntraced(function* ({ idempotencyKey, identity, request, toBody }: Call) {
+    const permitted = yield* permit(request)
     const documents = request.documents.map(toDocument)
-    const requestFor = ({ provider }: RerankOffer): RerankRequest => {
-      const options = request.provider?.options?.[provider]
-      return {
-        query: request.query,
-        documents,
-        ...(request.top_n === undefined ? {} : { top_n: request.top_n }),
-        ...(options === undefined ? {} : { options })
-      }
-    }
-    const able = yield* Candidates.supporting(
-      allowed,
-      ({ capabilities, publicId }) => unsupported({ documents }, capabilities, publicId),
-      `the model "${request.model}" accepts no image documents`
-    )
-    const candidates = yield* Candidates.ranked(able, {
-      preferences: request.provider,
-      observed: router.observed,
-      own,
-      isFreeTier: caller.key.isFreeTier,
-      quote: (offer) => offer.quote(requestFor(offer)),
-      ignored: (offer) => offer.ignored?.(requestFor(offer)) ?? []
+    return yield* serve(permitted, {
+      supporting: (offers) =>
+        Candidates.supporting(
+          offers,
+          ({ capabilities, publicId }) => unsupported({ documents }, capabilities, publicId),
+          `the model "${request.model}" accepts no image documents`
+        ),
+      requestFor: ({ provider }) => {
+        const options = request.provider?.options?.[provider]
+        return {
+          query: request.query,
+          documents,
+          ...(request.top_n === undefined ? {} : { top_n: request.top_n }),
+          ...(options === undefined ? {} : { options })
+        }
+      },
+      idempotencyKey,
+      payload: Effect.sync(identity),
+      encode: (response: Rerank.Response) => JSON.stringify(toBody(response)),
+      input: { documents: documents.length },
+      units: documents.length,
+      toAnswer: (done, cost) => toResponse(request, documents, done, cost)
     })
-    return yield* serve(caller, call, documents, requestFor, candidates)
   })
 
   return { catalogue, rank }

@@ -4,18 +4,13 @@
  * Specification: "5. POST `/videos`", "Video job", "States and transitions".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import {
-  NotFound,
-  type PaymentRequired,
-  phrases,
-  TooManyRequests,
-  Unauthorized
-} from "@model-gateway/core/GatewayError"
+import { NotFound, phrases, TooManyRequests, Unauthorized } from "@model-gateway/core/GatewayError"
 import { isFinal, type ListOptions, type Request } from "@model-gateway/core/Video"
 import { Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
+import type { VideoRequest } from "@model-gateway/offers/Video"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
 import type { Workspace } from "../access/Workspace.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"
@@ -27,46 +22,43 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { Lifecycle } from "../http/Lifecycle.ts"
 import * as Metrics from "../observability/Metrics.ts"
-import { Admission } from "../admission/Admission.ts"
+import * as PaidWork from "../admission/PaidWork.ts"
 import type { Key } from "../access/Key.ts"
 import { KeyStore } from "../access/KeyStore.ts"
-import * as Candidates from "../routing/Candidates.ts"
+import type * as Routing from "../routing/Candidate.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as OwnKeys from "../routing/OwnKeys.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
-import * as VideoAcceptance from "./VideoAcceptance.ts"
 import * as Warnings from "../routing/Warnings.ts"
+import * as VideoAcceptance from "../video/VideoAcceptance.ts"
 import type { Candidate } from "../video/VideoCandidate.ts"
 import { toWire, type VideoJob } from "../video/VideoJob.ts"
 import { VideoJobs } from "../video/VideoJobs.ts"
-import { forProvider } from "../video/VideoRequest.ts"
+import * as VideoRequests from "../video/VideoRequest.ts"
 import { VideoWaits } from "../video/VideoWaits.ts"
 
 const noSuchJob = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no video job ${id}` } })
 
 const noSuchVideo = (why: string) => new NotFound({ error: { message: `${phrases[404]}: ${why}` } })
 
-const quoteOf = ({ offer, request }: VideoAcceptance.Accepted): MicroCredits.MicroCredits =>
-  offer.quote(forProvider(request, offer.provider))
-
-/** At least one, in the order to try. */
-type Accepted = readonly [VideoAcceptance.Accepted, ...ReadonlyArray<VideoAcceptance.Accepted>]
-
-const quotesOf = (accepted: Accepted): Candidates.Quotes => {
-  const quotes = new Map(accepted.map((each) => [each.offer, quoteOf(each)]))
-  return Candidates.quotesOf(accepted, (offer) => quotes.get(offer) ?? MicroCredits.zero)
+const toCandidate = (
+  wanted: typeof Request.Type,
+  { credential, offer }: Routing.Candidate<VideoOffer>,
+  { isFreeTier }: Key
+): Candidate => {
+  const complete = VideoRequests.complete(wanted, offer.capabilities)
+  const request = VideoRequests.forProvider(complete, offer.provider)
+  return {
+    provider: offer.provider,
+    upstream_model: offer.upstreamId,
+    credential: credential.id,
+    cost_micro: offer.quote(request),
+    ...(complete.duration === undefined ? {} : { duration: complete.duration }),
+    generate_audio: complete.generate_audio,
+    ...(isFreeTier && !OwnKeys.isByok({ credential, offer }) ? { is_free_tier: true } : {}),
+    ...Warnings.of(offer, request)
+  }
 }
-
-const toCandidate = (accepted: VideoAcceptance.Accepted, { isFreeTier }: Key): Candidate => ({
-  provider: accepted.offer.provider,
-  upstream_model: accepted.offer.upstreamId,
-  credential: accepted.credential.id,
-  cost_micro: quoteOf(accepted),
-  ...(accepted.request.duration === undefined ? {} : { duration: accepted.request.duration }),
-  generate_audio: accepted.request.generate_audio,
-  ...(isFreeTier && !OwnKeys.isByok(accepted) ? { is_free_tier: true } : {}),
-  ...Warnings.of(accepted.offer, forProvider(accepted.request, accepted.offer.provider))
-})
 
 /** Requests up to this size are bounded by their number. */
 const maxSmallRequest = 64 * 1024
@@ -80,17 +72,19 @@ const recheckKeyEvery = "1 second"
 
 /** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
-  const admission = yield* Admission
   const catalogue = yield* ModelCatalogue
   const jobs = yield* VideoJobs
   const keys = yield* KeyStore
   const lifecycle = yield* Lifecycle
   const objects = yield* ObjectStore
-  const ownKeys = yield* OwnKeys.OwnKeys
   const waits = yield* VideoWaits
   const workspaces = yield* WorkspaceStore
   const workspaceOf = yield* CallerWorkspace.make
   const { videos } = yield* GatewayServerConfig
+  const { accept, permit } = yield* PaidWork.makeAccepted<VideoRequest, VideoOffer>({
+    kind: "video",
+    find: catalogue.video
+  })
 
   /** Refuses a request for which the workspace's unfinished jobs leave no room. */
   const withinRequests = Effect.fnUntraced(function* (workspaceId: string, bytes: number) {
@@ -105,61 +99,36 @@ const make = Effect.gen(function* () {
   })
 
   const submit = Effect.fnUntraced(function* (wanted: typeof Request.Type, idempotencyKey: string | undefined) {
-    const caller = yield* currentCaller
-    const { key } = caller
     yield* CallbackUrl.check("callback_url", wanted.callback_url)
-    const { fallbacks, request, ...decision } = yield* VideoAcceptance.decide(
-      catalogue,
-      caller,
-      yield* ownKeys.of(caller),
-      wanted
-    )
-    const accepted: Accepted = [{ ...decision, request }, ...fallbacks]
-    const [ownFirst, ...ownFallbacks] = accepted.filter(OwnKeys.isByok)
-    return yield* admission.accept(
+    yield* VideoAcceptance.check(wanted)
+    const permitted = yield* permit(wanted)
+    const { ephemeral, key } = permitted.caller
+    return yield* accept(
+      permitted,
       {
-        caller,
-        operation: "video",
-        model: request.model,
-        quotes: quotesOf(accepted),
+        supporting: VideoAcceptance.supporting(catalogue, wanted),
+        requestFor: (offer) => VideoRequests.forOffer(wanted, offer),
         idempotencyKey,
         payload: Effect.sync(() => [JSON.stringify(wanted)]),
-        status: 202,
-        encode,
-        trace: request.trace,
-        user: request.user
+        encode
       },
-      Effect.fnUntraced(function* ({ hold, keep }) {
+      Effect.fnUntraced(function* ([first, ...others], { hold, keep }) {
         const workspace = yield* orUnavailable(
           Effect.catchTag(workspaces.find(key.workspaceId), "WorkspaceNotFound", Effect.die)
         )
-        const submitTo = ([first, ...others]: Accepted) =>
-          orUnavailable(
-            jobs.submit(
-              {
-                owner: { keyHash: key.hash, workspaceId: key.workspaceId },
-                ephemeralHash: caller.ephemeral?.hash,
-                request: first.request,
-                candidates: [toCandidate(first, key), ...others.map((other) => toCandidate(other, key))],
-                callbackUrl: request.callback_url ?? workspace.defaultCallbackUrl,
-                lifetime: videos.lifetime
-              },
-              (job) =>
-                Effect.andThen(
-                  withinRequests(key.workspaceId, job.requestBytes),
-                  hold(job, quotesOf([first, ...others]))
-                ),
-              keep
-            )
+        const job = yield* orUnavailable(
+          jobs.submit(
+            {
+              owner: { keyHash: key.hash, workspaceId: key.workspaceId },
+              ephemeralHash: ephemeral?.hash,
+              request: VideoRequests.complete(wanted, first.offer.capabilities),
+              candidates: [toCandidate(wanted, first, key), ...others.map((other) => toCandidate(wanted, other, key))],
+              callbackUrl: wanted.callback_url ?? workspace.defaultCallbackUrl,
+              lifetime: videos.lifetime
+            },
+            (job) => Effect.andThen(withinRequests(key.workspaceId, job.requestBytes), hold(job)),
+            keep
           )
-        const submitToOwn = (refusal: PaymentRequired | TooManyRequests) =>
-          ownFirst === undefined || ownFallbacks.length + 1 === accepted.length
-            ? Effect.fail(refusal)
-            : submitTo([ownFirst, ...ownFallbacks])
-        const job = yield* submitTo(accepted).pipe(
-          // Without credits or free requests for the gateway's credentials, the caller's own keys
-          // remain.
-          Effect.catchTags({ PaymentRequired: submitToOwn, TooManyRequests: submitToOwn })
         )
         yield* Metrics.jobEntered(job.status)
         return job

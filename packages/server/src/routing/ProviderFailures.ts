@@ -13,8 +13,9 @@ import { rerankOperation } from "@model-gateway/core/Rerank"
 import { transcribeOperation } from "@model-gateway/core/Transcription"
 import type { Reason, Simulated } from "@model-gateway/offers/ProviderError"
 import { Duration } from "effect"
+import type { Attempt } from "../accounting/Attempt.ts"
 import * as Issues from "../http/Issues.ts"
-import type { Attempt, RoutingFailure } from "./Router.ts"
+import type { RoutingFailure } from "./Router.ts"
 
 /** How a rerank can fail because of its providers. */
 export type RerankFailure = (typeof rerankOperation.error)[number]["Type"]
@@ -115,14 +116,16 @@ const ofReason = (reason: Reason, details: Details): Answer => {
   }
 }
 
-const ofFailure = (failure: RoutingFailure): Answer => {
+const ofFailure = (failure: RoutingFailure, attempts: ReadonlyArray<Attempt>): Answer => {
   switch (failure._tag) {
     case "AttemptsFailed":
-      return ofReason(failure.reason, failure)
-    case "NoneUp":
-      return { status: 503, detail: ": no provider of this model is available", metadata: metadataOf(failure) }
+      return ofReason(failure.reason, { attempts, provider: failure.provider, isByok: failure.isByok })
+    case "NoneUp": {
+      const metadata = metadataOf({ attempts, retryAfter: failure.retryAfter })
+      return { status: 503, detail: ": no provider of this model is available", metadata }
+    }
     case "DeadlinePassed":
-      return { status: 504, otherwise: 524, metadata: metadataOf(failure) }
+      return { status: 504, otherwise: 524, metadata: metadataOf({ attempts, provider: failure.provider }) }
   }
 }
 
@@ -141,12 +144,15 @@ const toError =
 const toRerankError = toError<RerankFailure>(rerankOperation.error)
 const toTranscriptionError = toError<TranscriptionFailure>(transcribeOperation.error)
 
+/** Makes the error of a request that no provider served from the failure and all attempts. */
+export type ToError<E> = (failure: RoutingFailure, attempts: ReadonlyArray<Attempt>) => E
+
 /** The error of a transcription that no provider served. The service's own deadline is a 504. */
-export const forTranscription = (failure: RoutingFailure): TranscriptionFailure =>
-  toTranscriptionError(ofFailure(failure))
+export const forTranscription: ToError<TranscriptionFailure> = (failure, attempts) =>
+  toTranscriptionError(ofFailure(failure, attempts))
 
 /** The error of a rerank that no provider served. It has no 504, so every timeout is a 524. */
-export const forRerank = (failure: RoutingFailure): RerankFailure => toRerankError(ofFailure(failure))
+export const forRerank: ToError<RerankFailure> = (failure, attempts) => toRerankError(ofFailure(failure, attempts))
 
 /** The error that a sandbox model stands for, restricted to the statuses that the operation has. */
 export const forSimulated = <E extends GatewayError>(

@@ -13,7 +13,7 @@ import type { Offer } from "@model-gateway/offers/Offer"
 import { Overloaded, ProviderError, type Reason, Timeout } from "@model-gateway/offers/ProviderError"
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
-import type { Attempt as AnyAttempt } from "../accounting/Attempt.ts"
+import type { Attempt } from "../accounting/Attempt.ts"
 import { isOwn } from "../access/ProviderKeys.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
@@ -22,48 +22,39 @@ import { type Candidate, keyOf } from "./Candidate.ts"
 import type { Observed } from "./Candidates.ts"
 import * as OfferQueue from "./OfferQueue.ts"
 
-/** One attempt at one provider, as events and the request log report it. */
-export interface Attempt extends AnyAttempt {
-  /**
-   * `Success`, the reason's tag, `Interrupted` if the caller disconnected, or `CircuitOpen` if the
-   * provider was not called.
-   */
-  readonly outcome: Reason["_tag"] | "CircuitOpen" | "Interrupted" | "Success"
-}
-
-/** An answer, its candidate, and all attempts, of which the last one answered. */
-export interface Routed<A, O extends Offer> {
-  readonly answer: A
-  readonly candidate: Candidate<O>
-  readonly attempts: ReadonlyArray<Attempt>
-}
-
 /** Every candidate that was called failed. `reason` is the most useful one for the caller. */
 export class AttemptsFailed extends Data.TaggedError("AttemptsFailed")<{
   readonly reason: Reason
   readonly provider: string
   /** Whether that attempt was made with a provider key of the caller. */
   readonly isByok: boolean
-  readonly attempts: ReadonlyArray<Attempt>
 }> {}
 
 /**
  * All circuits are open, so no candidate was called. `retryAfter` is when the first one may be
  * tried again.
  */
-export class NoneUp extends Data.TaggedError("NoneUp")<{
-  readonly retryAfter: Duration.Duration
-  readonly attempts: ReadonlyArray<Attempt>
-}> {}
+export class NoneUp extends Data.TaggedError("NoneUp")<{ readonly retryAfter: Duration.Duration }> {}
 
 /** The time limit of all attempts together passed. */
-export class DeadlinePassed extends Data.TaggedError("DeadlinePassed")<{
-  readonly provider: string
-  readonly attempts: ReadonlyArray<Attempt>
-}> {}
+export class DeadlinePassed extends Data.TaggedError("DeadlinePassed")<{ readonly provider: string }> {}
 
 /** Why no candidate answered. */
 export type RoutingFailure = AttemptsFailed | NoneUp | DeadlinePassed
+
+/** An answer, and the candidate that gave it. */
+export interface Answered<A, O extends Offer> {
+  readonly answer: A
+  readonly candidate: Candidate<O>
+}
+
+/** The result of the attempts. */
+export interface Routed<A, O extends Offer> {
+  /** The cause is an interruption if the caller disconnected. */
+  readonly exit: Exit.Exit<Answered<A, O>, RoutingFailure>
+  /** In the order in which they were made. If there is an answer, the last one gave it. */
+  readonly attempts: ReadonlyArray<Attempt>
+}
 
 /** The attempts to make. */
 export interface Route<A, O extends Offer> {
@@ -77,11 +68,6 @@ export interface Route<A, O extends Offer> {
   readonly deadline: Duration.Duration
   /** Units of work in the request, for measuring throughput. */
   readonly units: number
-  /**
-   * Each attempt is added to this list when it ends, so that the attempts are known even if the
-   * caller disconnects. Default: a new list.
-   */
-  readonly attempts?: Array<AnyAttempt> | undefined
 }
 
 /** The router. */
@@ -89,10 +75,10 @@ export class Router extends Context.Service<
   Router,
   {
     /**
-     * Only the upstream calls can be interrupted, so that an answer is never lost in an
-     * uninterruptible caller.
+     * Only the upstream calls and the wait for them can be interrupted, so that an answer is never
+     * lost in an uninterruptible caller, and the attempts are known even if it disconnects.
      */
-    readonly route: <A, O extends Offer>(route: Route<A, O>) => Effect.Effect<Routed<A, O>, RoutingFailure>
+    readonly route: <A, O extends Offer>(route: Route<A, O>) => Effect.Effect<Routed<A, O>>
     /** The measurements of a candidate since the process started. */
     readonly observed: (candidate: Candidate) => Observed | undefined
   }
@@ -292,16 +278,11 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  const route = Effect.fnUntraced(function* <A, O extends Offer>({
-    attempts: recorded = [],
-    attemptTimeout,
-    call,
-    candidates,
-    deadline,
-    owner,
-    units
-  }: Route<A, O>): Effect.fn.Return<Routed<A, O>, RoutingFailure> {
-    const attempts: Array<Attempt> = []
+  /** Adds each attempt to `attempts` when it ends: an interruption ends this too. */
+  const tryCandidates = Effect.fnUntraced(function* <A, O extends Offer>(
+    { attemptTimeout, call, candidates, deadline, owner, units }: Route<A, O>,
+    attempts: Array<Attempt>
+  ): Effect.fn.Return<Answered<A, O>, RoutingFailure> {
     let end = now() + Duration.toSeconds(deadline)
     let failure: { readonly reason: Reason; readonly provider: string; readonly isByok: boolean } | undefined
     let retryAfter: Duration.Duration | undefined
@@ -312,13 +293,9 @@ export const make = Effect.gen(function* () {
       const key = keyOf(candidate)
       const isByok = isOwn(candidate.credential)
       const left = end - now()
-      if (left <= 0) return yield* new DeadlinePassed({ provider, attempts })
+      if (left <= 0) return yield* new DeadlinePassed({ provider })
       const most = Duration.toSeconds(offer.timeLimit ?? attemptTimeout)
-      const add = (made: Attempt) => {
-        const attempt = isByok ? { ...made, is_byok: true } : made
-        attempts.push(attempt)
-        recorded.push(attempt)
-      }
+      const add = (made: Attempt) => attempts.push(isByok ? { ...made, is_byok: true } : made)
       const enteredAt = now()
       let startedAt = enteredAt
       const turn = queues.enter(offer, owner, deadline)
@@ -346,7 +323,7 @@ export const make = Effect.gen(function* () {
         observe(key, seconds, units)
         yield* Metrics.attempted(provider, "success", seconds)
         add({ provider, outcome: "Success", seconds: rounded(seconds), billed: "yes" })
-        return { answer: exit.value, candidate, attempts }
+        return { answer: exit.value, candidate }
       }
       const found = Cause.findErrorOption(exit.cause)
       if (found._tag === "None") {
@@ -367,16 +344,24 @@ export const make = Effect.gen(function* () {
         billed: billedOf(error)
       })
       if (countsAgainst(offer, reason)) yield* reported(candidate, reason)
-      if (error === timedOut && left <= most) return yield* new DeadlinePassed({ provider, attempts })
+      if (error === timedOut && left <= most) return yield* new DeadlinePassed({ provider })
       if (failure === undefined || isAsHelpful(reason, failure.reason)) {
         failure = { reason, provider, isByok }
       }
       if (!error.canFallBack) break
     }
     return failure === undefined
-      ? yield* new NoneUp({ retryAfter: retryAfter ?? Duration.seconds(1), attempts })
-      : yield* new AttemptsFailed({ ...failure, attempts })
-  }, Effect.uninterruptible)
+      ? yield* new NoneUp({ retryAfter: retryAfter ?? Duration.seconds(1) })
+      : yield* new AttemptsFailed(failure)
+  })
+
+  const route = <A, O extends Offer>(options: Route<A, O>): Effect.Effect<Routed<A, O>> =>
+    Effect.uninterruptible(
+      Effect.suspend(() => {
+        const attempts: Array<Attempt> = []
+        return Effect.map(Effect.exit(tryCandidates(options, attempts)), (exit) => ({ exit, attempts }))
+      })
+    )
 
   return Router.of({ route, observed: (candidate) => observations.get(keyOf(candidate)) })
 })

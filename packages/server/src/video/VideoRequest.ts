@@ -6,6 +6,7 @@
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
 import type { Request } from "@model-gateway/core/Video"
+import type { VideoOffer } from "@model-gateway/offers/Offer"
 import type { VideoCapabilities, VideoRequest } from "@model-gateway/offers/Video"
 
 /** Whether the size agrees with the other fields depends on the model's table of pixels. */
@@ -116,3 +117,7 @@ export const forProvider = (request: typeof Request.Type, provider: string): Vid
   const options = preferences?.options?.[provider]
   return options === undefined ? rest : { ...rest, options }
 }
+
+/** A new request as an offer receives it: complete, and as {@link forProvider}. */
+export const forOffer = (request: typeof Request.Type, { capabilities, provider }: VideoOffer): VideoRequest =>
+  forProvider(complete(request, capabilities), provider)

@@ -82,27 +82,24 @@ export const make = Effect.fnUntraced(function* ({ callTimeout }: { readonly cal
     if (candidate === undefined) {
       return { outcome: notAsked({ isRetryable: false, error: goneError(job) }), attempts: [] }
     }
-    const attempts: Array<Attempt> = []
     const startedAt = yield* Clock.currentTimeMillis
-    const outcome = yield* router
-      .route({
-        owner: job.keyHash,
-        candidates: [candidate],
-        call: ({ credential, offer }) => offer.submit({ request, token: tokenOf(job) }, credential),
-        attemptTimeout,
-        deadline: Duration.infinity,
-        units: 1,
-        attempts
+    const { attempts, exit } = yield* router.route({
+      owner: job.keyHash,
+      candidates: [candidate],
+      call: ({ credential, offer }) => offer.submit({ request, token: tokenOf(job) }, credential),
+      attemptTimeout,
+      deadline: Duration.infinity,
+      units: 1
+    })
+    const outcome = yield* exit.pipe(
+      Effect.map(({ answer }): Outcome => ({ _tag: "Accepted", handle: answer })),
+      Effect.catchTags({
+        AttemptsFailed: ({ reason }) => Effect.succeed(outcomeOf(reason, isOwn(job))),
+        DeadlinePassed: () => Effect.succeed(outcomeOf(new Timeout(), isOwn(job))),
+        NoneUp: ({ retryAfter }) =>
+          Effect.succeed(notAsked({ isRetryable: true, error: "the provider is not available", retryAfter }))
       })
-      .pipe(
-        Effect.map(({ answer }): Outcome => ({ _tag: "Accepted", handle: answer })),
-        Effect.catchTags({
-          AttemptsFailed: ({ reason }) => Effect.succeed(outcomeOf(reason, isOwn(job))),
-          DeadlinePassed: () => Effect.succeed(outcomeOf(new Timeout(), isOwn(job))),
-          NoneUp: ({ retryAfter }) =>
-            Effect.succeed(notAsked({ isRetryable: true, error: "the provider is not available", retryAfter }))
-        })
-      )
+    )
     const billed = billedOf(outcome)
     return { outcome, attempts: attempts.map((attempt) => ({ ...attempt, billed, started_at: startedAt })) }
   })

@@ -244,8 +244,8 @@ it.layer(
       const [offer] = yield* offers
       if (offer?.kind !== "rerank") return yield* Effect.die("no rerank offer")
       const rerank = (credential: Credential) =>
-        Effect.flip(
-          router.route({
+        router
+          .route({
             owner: "key",
             candidates: [{ offer, credential }],
             units: 1,
@@ -253,7 +253,10 @@ it.layer(
             deadline: Duration.minutes(1),
             call: ({ credential, offer }) => offer.run({ query: "tea", documents: [{ text: "green tea" }] }, credential)
           })
-        ).pipe(Effect.match({ onFailure: () => "answered", onSuccess: ({ _tag }) => _tag }))
+          .pipe(
+            Effect.flatMap(({ exit }) => exit),
+            Effect.match({ onSuccess: () => "answered", onFailure: ({ _tag }) => _tag })
+          )
       const revoked: Credential = { id: "tenant-a", secret: Redacted.make("revoked-key") }
       const valid: Credential = { id: "tenant-b", secret: Redacted.make(apiKey) }
       const outcomes: Array<string> = []

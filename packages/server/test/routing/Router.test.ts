@@ -2,6 +2,7 @@ import {
   type Credential,
   gatewayCredential,
   type Kind,
+  type Offer,
   type Offers,
   type RerankOffer
 } from "@model-gateway/offers/Offer"
@@ -71,20 +72,28 @@ const candidatesOf = (...names: ReadonlyArray<string>) => answers(names).offers.
 
 const namesOf = (candidates: ReadonlyArray<Candidate.Candidate>) => candidates.map(({ offer }) => offer.provider)
 
+/** The answer or the failure, each with its attempts. */
+const withAttempts = <A, O extends Offer>({ attempts, exit }: Router.Routed<A, O>) =>
+  exit.pipe(
+    Effect.map((answered) => ({ ...answered, attempts })),
+    Effect.mapError((failure) => Object.assign(failure, { attempts }))
+  )
+
 /** Routes over providers named after what they do. */
-const route = (script: Readonly<Record<string, Effect.Effect<string, ProviderError>>>, attempts?: Array<Attempt>) =>
+const routed = (script: Readonly<Record<string, Effect.Effect<string, ProviderError>>>) =>
   Effect.gen(function* () {
     const router = yield* Router.Router
     return yield* router.route({
       owner: "key",
       candidates: candidatesOf(...Object.keys(script)),
       call: ({ offer }) => script[offer.provider] ?? Effect.die(new Error("not scripted")),
-      attempts,
       attemptTimeout: Duration.seconds(5),
       deadline: Duration.seconds(8),
       units: 1
     })
   })
+
+const route = (script: Parameters<typeof routed>[0]) => Effect.flatMap(routed(script), withAttempts)
 
 const upstream = scripted({ name: "a", rerank: () => Effect.never })
 const inProcess = upstream.map((offer) => ({ ...offer, isInProcess: true }))
@@ -96,28 +105,32 @@ const narrow = upstream.map((offer) => ({ ...offer, concurrency: 1 }))
 const callOf = (owner: string, offers: Offers, answer: Effect.Effect<string, ProviderError>) =>
   Effect.gen(function* () {
     const router = yield* Router.Router
-    return yield* router.route({
-      owner,
-      candidates: offers.flatMap(Candidate.ofGateway),
-      call: () => answer,
-      attemptTimeout: Duration.seconds(5),
-      deadline: Duration.seconds(8),
-      units: 1
-    })
+    return yield* withAttempts(
+      yield* router.route({
+        owner,
+        candidates: offers.flatMap(Candidate.ofGateway),
+        call: () => answer,
+        attemptTimeout: Duration.seconds(5),
+        deadline: Duration.seconds(8),
+        units: 1
+      })
+    )
   })
 
 /** Has one provider answer in a way of its own. */
 const call = (offers: Offers, answer: Effect.Effect<string, ProviderError>, credential?: Credential) =>
   Effect.gen(function* () {
     const router = yield* Router.Router
-    return yield* router.route({
-      owner: "key",
-      candidates: offers.map((offer) => ({ offer, credential: credential ?? gatewayCredential() })),
-      call: () => answer,
-      attemptTimeout: Duration.seconds(5),
-      deadline: Duration.seconds(8),
-      units: 1
-    })
+    return yield* withAttempts(
+      yield* router.route({
+        owner: "key",
+        candidates: offers.map((offer) => ({ offer, credential: credential ?? gatewayCredential() })),
+        call: () => answer,
+        attemptTimeout: Duration.seconds(5),
+        deadline: Duration.seconds(8),
+        units: 1
+      })
+    )
   })
 
 const timesOut = Effect.fnUntraced(function* (offers: Offers) {
@@ -192,7 +205,9 @@ describe("Router", () => {
           reason: { _tag: "Overloaded" },
           attempts: [{ outcome: "Overloaded", seconds: 0, billed: "no" }]
         })
-        expect(ProviderFailures.forTranscription(failure)).toMatchObject({ _tag: "ProviderOverloaded" })
+        expect(ProviderFailures.forTranscription(failure, failure.attempts)).toMatchObject({
+          _tag: "ProviderOverloaded"
+        })
       }
       expect((yield* callOf("key", narrow, Effect.succeed("answer"))).answer).toBe("answer")
     }).pipe(Effect.provide(queueing(3, 60)))
@@ -215,7 +230,7 @@ describe("Router", () => {
         })
       )
       yield* TestClock.adjust("2 seconds")
-      const { answer, attempts } = yield* Fiber.join(waiting)
+      const { answer, attempts } = yield* withAttempts(yield* Fiber.join(waiting))
       expect([answer, attempts.map(({ outcome }) => outcome)]).toEqual(["b", ["Overloaded", "Success"]])
     }).pipe(Effect.provide(queueing(20, 60)))
   )
@@ -247,23 +262,18 @@ describe("Router", () => {
 
   it.effect("records of each attempt what the upstream answered, and whether it bills", () =>
     Effect.gen(function* () {
-      const attempts: Array<Attempt> = []
       const failure = yield* Effect.flip(
-        route(
-          {
-            refused: Effect.fail(new ProviderError({ reason: new RateLimited({}), status: 429 })),
-            partly: Effect.fail(new ProviderError({ reason: new RateLimited({}), status: 429, isPartlyBilled: true })),
-            silent: fail(new Timeout()),
-            lost: fail(new ConnectionLost()),
-            nonsense: Effect.fail(new ProviderError({ reason: new BadResponse({ description: "d" }), status: 200 })),
-            broken: Effect.fail(new ProviderError({ reason: new BadResponse({ description: "d" }), status: 500 })),
-            away: fail(new Unavailable({}))
-          },
-          attempts
-        )
+        route({
+          refused: Effect.fail(new ProviderError({ reason: new RateLimited({}), status: 429 })),
+          partly: Effect.fail(new ProviderError({ reason: new RateLimited({}), status: 429, isPartlyBilled: true })),
+          silent: fail(new Timeout()),
+          lost: fail(new ConnectionLost()),
+          nonsense: Effect.fail(new ProviderError({ reason: new BadResponse({ description: "d" }), status: 200 })),
+          broken: Effect.fail(new ProviderError({ reason: new BadResponse({ description: "d" }), status: 500 })),
+          away: fail(new Unavailable({}))
+        })
       )
-      expect(failure.attempts).toEqual(attempts)
-      expect(attempts).toEqual([
+      expect(failure.attempts).toEqual([
         { provider: "refused", outcome: "RateLimited", status: 429, seconds: 0, billed: "no" },
         { provider: "partly", outcome: "RateLimited", status: 429, seconds: 0, billed: "unknown" },
         { provider: "silent", outcome: "Timeout", seconds: 0, billed: "unknown" },
@@ -278,7 +288,9 @@ describe("Router", () => {
   it.effect("records the attempt that a disconnecting caller interrupts", () =>
     Effect.gen(function* () {
       const attempts: Array<Attempt> = []
-      const fiber = yield* Effect.forkChild(route({ a: Effect.never }, attempts))
+      const record = ({ attempts: made }: { readonly attempts: ReadonlyArray<Attempt> }) =>
+        Effect.sync(() => void attempts.push(...made))
+      const fiber = yield* Effect.forkChild(Effect.uninterruptible(Effect.tap(routed({ a: Effect.never }), record)))
       yield* TestClock.adjust("1 second")
       yield* Fiber.interrupt(fiber)
       expect(attempts).toEqual([{ provider: "a", outcome: "Interrupted", seconds: 1, billed: "unknown" }])
@@ -311,7 +323,7 @@ describe("Router", () => {
       const wait = (seconds: number) => fail(new RateLimited({ retryAfter: Duration.seconds(seconds) }))
       const failure = yield* Effect.flip(route({ a: wait(20), b: wait(5), c: wait(60) }))
       expect(failure).toMatchObject({ provider: "b" })
-      expect(ProviderFailures.forRerank(failure).retryAfter).toBe(5)
+      expect(ProviderFailures.forRerank(failure, failure.attempts).retryAfter).toBe(5)
     }).pipe(Effect.provide(layer))
   )
 
@@ -320,7 +332,7 @@ describe("Router", () => {
       yield* Effect.repeat(Effect.flip(route({ a: fail(new Unavailable({})) })), { times: 1 })
       const failure = yield* Effect.flip(route({ a: Effect.succeed("never asked"), b: fail(new RateLimited({})) }))
       expect(failure.attempts.map(({ outcome }) => outcome)).toEqual(["CircuitOpen", "RateLimited"])
-      expect(ProviderFailures.forRerank(failure).status).toBe(529)
+      expect(ProviderFailures.forRerank(failure, failure.attempts).status).toBe(529)
     }).pipe(Effect.provide(layer))
   )
 
@@ -512,12 +524,10 @@ describe("Candidates", () => {
 
 describe("ProviderFailures", () => {
   const failed = (reason: Reason): Router.RoutingFailure =>
-    new Router.AttemptsFailed({
-      reason,
-      provider: "p",
-      isByok: false,
-      attempts: [{ provider: "p", outcome: reason._tag, seconds: 1, billed: "no" }]
-    })
+    new Router.AttemptsFailed({ reason, provider: "p", isByok: false })
+
+  const rerankError = (failure: Router.RoutingFailure) => ProviderFailures.forRerank(failure, [])
+  const transcriptionError = (failure: Router.RoutingFailure) => ProviderFailures.forTranscription(failure, [])
 
   it("gives every reason its status", () => {
     const statuses = [
@@ -534,17 +544,15 @@ describe("ProviderFailures", () => {
       [new ConnectionLost({}), 502]
     ] as const
     for (const [reason, status] of statuses) {
-      expect([reason._tag, ProviderFailures.forRerank(failed(reason)).status]).toEqual([reason._tag, status])
+      expect([reason._tag, rerankError(failed(reason)).status]).toEqual([reason._tag, status])
     }
     for (const status of simulatedStatuses) {
-      expect(ProviderFailures.forTranscription(failed(new Simulated({ status }))).status).toBe(status)
+      expect(transcriptionError(failed(new Simulated({ status }))).status).toBe(status)
     }
-    const none = new Router.NoneUp({ retryAfter: Duration.millis(2500), attempts: [] })
-    expect([ProviderFailures.forRerank(none).status, ProviderFailures.forRerank(none).retryAfter]).toEqual([503, 3])
-    const late = new Router.DeadlinePassed({ provider: "p", attempts: [] })
-    expect([ProviderFailures.forRerank(late).status, ProviderFailures.forTranscription(late).status]).toEqual([
-      524, 504
-    ])
+    const none = new Router.NoneUp({ retryAfter: Duration.millis(2500) })
+    expect([rerankError(none).status, rerankError(none).retryAfter]).toEqual([503, 3])
+    const late = new Router.DeadlinePassed({ provider: "p" })
+    expect([rerankError(late).status, transcriptionError(late).status]).toEqual([524, 504])
   })
 
   it("restricts a simulated status to the statuses of the operation", () => {
@@ -558,7 +566,7 @@ describe("ProviderFailures", () => {
   })
 
   it("reveals nothing of a provider's response", () => {
-    const error = ProviderFailures.forRerank(failed(new BadResponse({ description: "secret answer" })))
+    const error = rerankError(failed(new BadResponse({ description: "secret answer" })))
     expect(JSON.stringify(error.error)).not.toContain("secret answer")
   })
 })
