@@ -1,13 +1,15 @@
 /**
- * What this project's client gets from the executable, and from another service that sends nothing
- * but what the specification lists.
+ * What this project's client gets from the executable, and what both get from another service that
+ * sends nothing but what the specification lists.
  */
-import { BadRequest, createClient, NotFound, PaymentRequired, reveal } from "@model-gateway/node/promise"
+import { createClient, NotFound, PaymentRequired, reveal } from "@model-gateway/node/promise"
 import { createServer } from "node:http"
-import { describe, expect, it, onTestFinished } from "vitest"
-import { startFalDouble } from "../../../packages/providers/test/support/FalDouble.mjs"
+import { describe, expect, it } from "vitest"
 import { firstKey, folder, serve } from "./Executable.ts"
 import { listen } from "./Listen.ts"
+import { fileOf } from "./Loaded.ts"
+import { wavHeader } from "./Uploads.ts"
+import { waysTo } from "./Ways.ts"
 
 const rerank = { model: "sandbox/bm25", query: "tea", documents: ["coffee", "tea"] }
 
@@ -50,19 +52,20 @@ const other: { readonly [request: string]: readonly [status: number, body: unkno
   "POST /api/v1/guardrails/g_1/assignments/keys": [200, { assigned_count: 2 }]
 }
 
-const startOther = async () => {
+/** Returns its base URL. */
+const startOther = async (answerTo = (request: string) => other[request]) => {
   const server = createServer((request, response) => {
     request.resume().on("end", () => {
-      const [status, body] = other[`${request.method} ${request.url}`] ?? [500, failure(500, "no such answer")]
+      const [status, body] = answerTo(`${request.method} ${request.url}`) ?? [500, failure(500, "no such answer")]
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
     })
   })
-  return createClient({ baseUrl: `http://127.0.0.1:${await listen(server)}/api/v1`, apiKey: "key" })
+  return `http://127.0.0.1:${await listen(server)}/api/v1`
 }
 
 describe("the client at another service", () => {
   it("decodes what the specification lists, and words and codes that it does not know [spec B4 D26 D27]", async () => {
-    await using client = await startOther()
+    await using client = await createClient({ baseUrl: await startOther(), apiKey: "key" })
     expect(await client.currentKey()).toEqual(keyRecord)
     expect(await client.transcribe({ model: "m", input_audio: { data: "AAAA", format: "wav" } })).toEqual({
       text: "five"
@@ -74,6 +77,34 @@ describe("the client at another service", () => {
     const refused: unknown = await client.rerank(rerank).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(NotFound)
     expect(refused).toMatchObject({ status: 404, metadata: { code: 1042 } })
+  })
+})
+
+describe("the executable in front of another service", { timeout: 120_000 }, () => {
+  it("reads what the specification lists, and follows a job through states that it does not know", async () => {
+    let polls = 0
+    const baseUrl = await startOther((request) => {
+      if (request === "GET /api/v1/videos/v_1" && ++polls % 2 === 0) {
+        return [200, { ...job, status: "completed", unsigned_urls: ["/api/v1/videos/v_1/content?index=0"] }]
+      }
+      return request === "GET /api/v1/videos/v_1/content?index=0" ? [200, "a video"] : other[request]
+    })
+    const offers = [{ upstream: "other", model: "m", price: { second: 0.001 } }]
+    const file = fileOf(
+      JSON.stringify({
+        upstreams: { other: { adapter: "gateway", baseUrl, apiKey: "other-secret-0123456789" } },
+        models: { "acme/hear": { kind: "transcription", offers }, "acme/film": { kind: "video", offers } }
+      })
+    )
+    const gateway = await serve(folder(), ["--config", file])
+    for (const way of await waysTo(gateway.origin, await firstKey(gateway))) {
+      const wav = Buffer.concat([wavHeader(44 + 32_000), Buffer.alloc(32_000)])
+      const input_audio = { data: wav.toString("base64"), format: "wav" } as const
+      expect((await way.transcribe({ model: "acme/hear", input_audio })).text).toBe("five")
+      const { id } = await way.submitVideo({ model: "acme/film", prompt: "tea" })
+      expect(await way.finalVideo(id)).toMatchObject({ status: "completed", usage: { cost: 0.005 } })
+    }
+    expect(polls).toBe(4)
   })
 })
 
@@ -103,49 +134,6 @@ describe("the client at the executable", { timeout: 120_000 }, () => {
       const refused = limited.rerank(rerank)
       await expect(refused).rejects.toBeInstanceOf(PaymentRequired)
       await expect(refused).rejects.toThrow(sentence)
-    }
-  })
-
-  it("lists what a video model takes, and decodes what it ignored [spec N26 N31 N33 N35]", async () => {
-    const fal = await startFalDouble({ keys: ["fal-secret"] })
-    onTestFinished(() => fal.close())
-    const gateway = await serve(folder(), [], { FAL_KEY: "fal-secret", FAL_BASE_URL: fal.url })
-    await using client = await createClient({
-      baseUrl: `${gateway.origin}/api/v1`,
-      apiKey: await firstKey(gateway)
-    })
-    const ltx = { model: "fal/fal-ai/ltx-2.3/text-to-video", prompt: "a harbor" }
-    const url = "https://example.com/c.png"
-    const image = { type: "image_url", image_url: { url } } as const
-    const accepted = await client.submitVideo({
-      ...ltx,
-      size: "1440x2560",
-      seed: 7,
-      input_references: [{ type: "audio_url", audio_url: { url } }]
-    })
-    expect(accepted.warnings).toEqual([
-      `input_references: ${ltx.model} takes no audio references, so they were ignored.`,
-      `seed: ${ltx.model} takes no seed, so it was ignored.`
-    ])
-    expect((await client.awaitVideo(accepted.id)).warnings).toEqual(accepted.warnings)
-
-    const frame = { ...image, frame_type: "first_frame" } as const
-    const refusals = [
-      [
-        { model: "fal/fal-ai/kling-video/v2.5-turbo/pro/image-to-video", frame_images: [frame, frame] },
-        "frame_images.1.frame_type"
-      ],
-      [{ model: "fal/fal-ai/veo3.1", input_references: [image] }, "input_references.0"],
-      [{ model: "fal/fal-ai/veo3.1", size: "640x360" }, "size"],
-      [{ model: "fal/fal-ai/veo3.1", size: "1280x720", resolution: "1080p" }, "size"],
-      [{ model: "fal/fal-ai/veo3.1", resolution: "480p" }, "resolution"]
-    ] as const
-    for (const [request, path] of refusals) {
-      const refused: unknown = await client
-        .submitVideo({ prompt: "a harbor", ...request })
-        .catch((error: unknown) => error)
-      expect(refused).toBeInstanceOf(BadRequest)
-      expect(refused).toMatchObject({ metadata: { issues: [{ path }] } })
     }
   })
 })

@@ -1,4 +1,5 @@
 import { Keys } from "@model-gateway/core"
+import { BadRequest, createClient, PaymentRequired, reveal } from "@model-gateway/node/promise"
 import { Schema } from "effect"
 import { existsSync } from "node:fs"
 import { userInfo } from "node:os"
@@ -88,7 +89,7 @@ describe("keys", () => {
     expect(table.stdout).toContain("management")
   })
 
-  it("creates keys of the free tier, which a gateway refuses models with a price", async () => {
+  it("creates keys of the free tier, which a gateway refuses models with a price, and so does the client [spec D11]", async () => {
     const dataDir = folder()
     const { stdout } = await run(["keys", "create", "--free-tier", "--data-dir", dataDir])
     expect(stdout).toMatch(/kind +free tier\n/)
@@ -106,9 +107,26 @@ describe("keys", () => {
     const refused = await rerank("sandbox/bm25")
     expect([refused.status, await refused.text()]).toEqual([402, expect.stringContaining("is not free")])
     expect((await rerank("sandbox/bm25:free")).status).toBe(200)
+
+    const baseUrl = `${gateway.origin}/api/v1`
+    const request = { query: "tea", documents: ["green tea"] }
+    await using limited = await createClient({ baseUrl, apiKey: key })
+    expect((await limited.currentKey()).is_free_tier).toBe(true)
+    await expect(limited.rerank({ ...request, model: "sandbox/bm25" })).rejects.toThrow("is not free")
+
+    const [, managementKey = ""] = await gateway.prints(/management key +(mg_mk_\w{38})/)
+    await using management = await createClient({ baseUrl, apiKey: managementKey })
+    const made = await management.createKey({ name: "visitors", is_free_tier: true })
+    expect(made.data.is_free_tier).toBe(true)
+    await using visitors = await createClient({ baseUrl, apiKey: reveal(made.key) })
+    expect((await visitors.currentKey()).is_free_tier).toBe(true)
+    await expect(visitors.rerank({ ...request, model: "sandbox/bm25" })).rejects.toBeInstanceOf(PaymentRequired)
+    expect((await visitors.rerank({ ...request, model: "sandbox/bm25:free" })).results).toHaveLength(1)
+    expect((await management.updateKey(made.data.hash, { is_free_tier: false })).is_free_tier).toBe(false)
+    expect((await visitors.rerank({ ...request, model: "sandbox/bm25" })).results).toHaveLength(1)
   })
 
-  it("names the user who creates a key: the login name, another one, or none", async () => {
+  it("names the user who creates a key, and keys that the key creates: the login name, another one, or none [spec D5]", async () => {
     const dataDir = folder()
     const create = async (...args: ReadonlyArray<string>) =>
       created((await run(["keys", "create", "--json", ...args, "--data-dir", dataDir])).stdout)
@@ -136,6 +154,15 @@ describe("keys", () => {
     for (const manager of [first, free.key]) {
       expect(await (await post(manager, named)).json()).toMatchObject({ data: named })
     }
+
+    const baseUrl = `${gateway.origin}/api/v1`
+    await using ada = await createClient({ baseUrl, apiKey: bound.key })
+    const { data, key: hers } = await ada.createKey({ name: "k" })
+    expect(data.creator_user_id).toBe("ada")
+    await using client = await createClient({ baseUrl, apiKey: reveal(hers) })
+    await using page = await createClient({ baseUrl, apiKey: reveal((await client.createEphemeralKey()).key) })
+    for (const each of [ada, client, page]) expect((await each.currentKey()).creator_user_id).toBe("ada")
+    await expect(ada.createKey({ name: "k", ...named })).rejects.toBeInstanceOf(BadRequest)
   })
 
   it("revokes a key while a gateway runs, which rejects the key within seconds", async () => {

@@ -1,32 +1,28 @@
-/** What callers write about a video, through the executable, at a double of fal. */
-import * as Video from "@model-gateway/core/Video"
+/**
+ * What callers write about a video, through the executable, at a double of fal: over plain HTTP, and
+ * with the client.
+ */
+import type * as Video from "@model-gateway/core/Video"
 import * as VideoModels from "@model-gateway/core/VideoModels"
 import { Schema } from "effect"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { startFalDouble } from "../../../packages/providers/test/support/FalDouble.mjs"
 import { mp4Uri } from "../../../packages/providers/test/support/Mp4Double.mjs"
 import { firstKey, folder, serve } from "./Executable.ts"
+import { type Way, waysTo } from "./Ways.ts"
 
 const key = "fal-secret-0123456789"
 
-const asJob = Schema.decodeUnknownSync(Video.Job)
 const asList = Schema.decodeUnknownSync(VideoModels.ListResponse)
-const asFailure = Schema.decodeUnknownSync(
-  Schema.Struct({
-    error: Schema.Struct({
-      message: Schema.String,
-      metadata: Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
-    })
-  })
-)
 
 const veo = "fal/fal-ai/veo3.1"
 const ltx = "fal/fal-ai/ltx-2.3/text-to-video"
+const hailuo = "fal/fal-ai/minimax/hailuo-02/standard/image-to-video"
 const seedance = "fal/bytedance/seedance-2.0/reference-to-video"
 
-const audio = { type: "audio_url", audio_url: { url: "https://example.com/a.mp3" } }
-const clip = { type: "video_url", video_url: { url: "https://example.com/b.mp4" } }
-const still = { type: "image_url", image_url: { url: "https://example.com/c.png" } }
+const audio = { type: "audio_url", audio_url: { url: "https://example.com/a.mp3" } } as const
+const clip = { type: "video_url", video_url: { url: "https://example.com/b.mp4" } } as const
+const still = { type: "image_url", image_url: { url: "https://example.com/c.png" } } as const
 
 /** The size in the sample entry of an MP4's H.264 track. */
 const sizeOf = (mp4: Buffer): string => {
@@ -38,75 +34,74 @@ const start = async () => {
   const fal = await startFalDouble({ keys: [key] })
   onTestFinished(() => fal.close())
   const gateway = await serve(folder(), [], { FAL_KEY: key, FAL_BASE_URL: fal.url })
-  const authorization = `Bearer ${await firstKey(gateway)}`
-  const ask = async (path: string, body?: object) => {
-    const response = await fetch(`${gateway.origin}/api/v1${path}`, {
-      headers: { authorization, "content-type": "application/json" },
-      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) })
-    })
-    return { status: response.status, body: await response.json() }
-  }
-  /** Makes a video. Returns the accepted job, the finished one, and what fal was sent. */
-  const make = async (request: object) => {
-    const accepted = await ask("/videos", { prompt: "a harbor", ...request })
-    expect(accepted).toMatchObject({ status: 202 })
-    const first = asJob(accepted.body)
-    let job = first
-    while (!Video.isFinal(job.status)) job = asJob((await ask(`/videos/${first.id}?wait=30`)).body)
-    expect(job.status).toBe("completed")
-    const sent: unknown = JSON.parse(fal.state.requests.findLast(({ method }) => method === "POST")?.text ?? "null")
-    return { first, job, sent }
-  }
-  /** The issues of a request that is refused before fal is called. */
-  const refused = async (request: object) => {
-    const before = fal.state.requests.length
-    const { body, status } = await ask("/videos", { prompt: "a harbor", ...request })
-    expect([status, fal.state.requests.length]).toEqual([400, before])
-    return asFailure(body).error.metadata.issues
-  }
+  const apiKey = await firstKey(gateway)
+  const get = (path: string) =>
+    fetch(`${gateway.origin}/api/v1${path}`, { headers: { authorization: `Bearer ${apiKey}` } })
+  const videoModels = async () => asList(await (await get("/videos/models")).json()).data
   const download = async (id: string) => {
-    const response = await fetch(`${gateway.origin}/api/v1/videos/${id}/content`, { headers: { authorization } })
+    const response = await get(`/videos/${id}/content`)
     expect(response.status).toBe(200)
     return Buffer.from(await response.arrayBuffer())
   }
-  return { ask, download, make, refused }
+  const callsOf = (way: Way) => ({
+    /** Makes a video. Returns the accepted job, the finished one, and what fal was sent. */
+    make: async (request: Video.Request) => {
+      const first = await way.submitVideo({ prompt: "a harbor", ...request })
+      const job = await way.finalVideo(first.id)
+      expect(job.status).toBe("completed")
+      const sent: unknown = JSON.parse(fal.state.requests.findLast(({ method }) => method === "POST")?.text ?? "null")
+      return { first, job, sent }
+    },
+    /** Expects that a request is refused for one field before fal is called. Returns the message. */
+    refused: async (request: Video.Request, path: string) => {
+      const before = fal.state.requests.length
+      const refusal: unknown = await way.submitVideo({ prompt: "a harbor", ...request }).then(
+        () => expect.fail(`${path} was accepted`),
+        (error: unknown) => error
+      )
+      expect(refusal).toMatchObject({ status: 400, issues: [{ path }] })
+      expect(fal.state.requests.length).toBe(before)
+      return String(refusal)
+    }
+  })
+  return { both: (await waysTo(gateway.origin, apiKey)).map(callsOf), download, get, videoModels }
 }
 
 describe("POST /videos at a real model", { timeout: 120_000 }, () => {
   it("ignores what the provider does not take, with warnings, and forwards what it takes [spec N30 N31 N32 N33 N34]", async () => {
-    const { make } = await start()
+    const { both } = await start()
     const warnings = [
       `input_references: ${ltx} takes no audio references, so they were ignored.`,
       `input_references: ${ltx} takes no video references, so they were ignored.`,
       `seed: ${ltx} takes no seed, so it was ignored.`
     ]
-    const ignoring = await make({ model: ltx, seed: 7, input_references: [audio, clip] })
-    expect([ignoring.first.warnings, ignoring.job.warnings]).toEqual([warnings, warnings])
-    expect(JSON.stringify(ignoring.sent)).not.toMatch(/seed|example\.com/)
-    const taking = await make({ model: seedance, seed: 7, input_references: [audio, still] })
-    expect(taking.job).not.toHaveProperty("warnings")
-    expect(taking.sent).toMatchObject({
-      seed: 7,
-      image_urls: [still.image_url.url],
-      audio_urls: [audio.audio_url.url]
-    })
+    for (const { make } of both) {
+      const ignoring = await make({ model: ltx, seed: 7, input_references: [audio, clip] })
+      expect([ignoring.first.warnings, ignoring.job.warnings]).toEqual([warnings, warnings])
+      expect(JSON.stringify(ignoring.sent)).not.toMatch(/seed|example\.com/)
+      const taking = await make({ model: seedance, seed: 7, input_references: [audio, still] })
+      expect(taking.job).not.toHaveProperty("warnings")
+      expect(taking.sent).toMatchObject({
+        seed: 7,
+        image_urls: [still.image_url.url],
+        audio_urls: [audio.audio_url.url]
+      })
+    }
   })
 
   it("takes an exact size in place of resolution and aspect ratio, from the model's table [spec N20 N35 N36]", async () => {
-    const { ask, make, refused } = await start()
-    expect((await make({ model: ltx, size: "1440x2560" })).sent).toMatchObject({
-      resolution: "1440p",
-      aspect_ratio: "9:16"
-    })
-    const pair = await make({ model: ltx, resolution: "2K", aspect_ratio: "9:16" })
-    expect(pair.sent).toMatchObject({ resolution: "1440p", aspect_ratio: "9:16" })
-    expect(pair.job.usage?.cost).toBe(0.96)
-    const [issue] = await refused({ model: veo, size: "640x360" })
-    expect(issue?.path).toBe("size")
-    expect(issue?.message).toContain("Choose 1280x720, 720x1280, 1920x1080, 1080x1920, 3840x2160 or 2160x3840.")
-    expect(await refused({ model: veo, size: "1280x720", resolution: "1080p" })).toMatchObject([{ path: "size" }])
-    const { data } = asList((await ask("/videos/models")).body)
-    expect(data.find(({ id }) => id === ltx)).toMatchObject({
+    const { both, videoModels } = await start()
+    for (const { make, refused } of both) {
+      expect((await make({ model: veo, size: "1080x1920" })).sent).toMatchObject({
+        resolution: "1080p",
+        aspect_ratio: "9:16"
+      })
+      expect(await refused({ model: veo, size: "640x360" }, "size")).toContain(
+        "Choose 1280x720, 720x1280, 1920x1080, 1080x1920, 3840x2160 or 2160x3840."
+      )
+      await refused({ model: veo, size: "1280x720", resolution: "1080p" }, "size")
+    }
+    expect((await videoModels()).find(({ id }) => id === ltx)).toMatchObject({
       supported_sizes: ["1920x1080", "1080x1920", "2560x1440", "1440x2560", "3840x2160", "2160x3840"],
       supported_durations: [6, 8, 10],
       supported_resolutions: ["1080p", "2K", "4K"],
@@ -115,38 +110,60 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
     })
   })
 
-  it("upscales a given video, and charges its length [spec N37 N39]", async () => {
-    const { ask, make, refused } = await start()
-    const topaz = "fal/topaz/upscale/video/creative"
-    const given = { type: "video_url", video_url: { url: mp4Uri(2.4) } }
-    const wanted = { model: topaz, prompt: undefined, input_references: [given] }
-    const made = await make({ ...wanted, creativity: 0.25, upscale_factor: 4, seed: 7 })
-    expect(made.sent).toEqual({
-      video_url: given.video_url.url,
-      creativity: 0.25,
-      upscale_factor: 4,
-      target_fps: 30
-    })
-    // Three seconds have begun.
-    expect(made.job.usage?.cost).toBe(1.5)
-    expect(made.job.warnings).toEqual([`seed: ${topaz} takes no seed, so it was ignored.`])
-    const [linked] = await refused({ model: topaz, input_references: [clip] })
-    expect(linked?.path).toBe("input_references.0.video_url.url")
-    expect(linked?.message).toContain("decides the price")
-    for (const [path, more] of [
-      ["duration", { duration: 5 }],
-      ["resolution", { resolution: "4K" }],
-      ["aspect_ratio", { aspect_ratio: "16:9" }],
-      ["size", { size: "1280x720" }],
-      ["generate_audio", { generate_audio: true }],
-      ["upscale_factor", { upscale_factor: 5 }],
-      ["creativity", { creativity: 2 }]
-    ] as const) {
-      expect(await refused({ ...wanted, ...more })).toMatchObject([{ path }])
+  it("has 768p and 2K where a vendor has them, and lists them [spec N20]", async () => {
+    const { both, videoModels } = await start()
+    const listed = (await videoModels()).filter(({ id }) => id.startsWith("fal/"))
+    const having = (resolution: Video.Resolution) =>
+      listed.flatMap(({ id, supported_resolutions }) => (supported_resolutions?.includes(resolution) ? [id] : []))
+    expect([having("768p"), having("2K")]).toEqual([[hailuo], [ltx]])
+    for (const { make, refused } of both) {
+      const made = await make({ model: ltx, resolution: "2K", aspect_ratio: "9:16" })
+      expect(made.sent).toMatchObject({ resolution: "1440p", aspect_ratio: "9:16" })
+      expect(made.job.usage?.cost).toBe(0.96)
+      expect((await make({ model: ltx, size: "1440x2560" })).sent).toEqual(made.sent)
+      const frame_images = [{ ...still, frame_type: "first_frame" }] as const
+      expect((await make({ model: hailuo, resolution: "768p", frame_images })).sent).toMatchObject({
+        resolution: "768P"
+      })
+      await refused({ model: veo, resolution: "2K" }, "resolution")
     }
-    expect(await refused({ model: topaz })).toMatchObject([{ path: "input_references" }])
-    const { data } = asList((await ask("/videos/models")).body)
-    expect(data.find(({ id }) => id === topaz)).toMatchObject({
+  })
+
+  it("upscales a given video, and charges its length [spec N37 N39]", async () => {
+    const { both, get, videoModels } = await start()
+    const topaz = "fal/topaz/upscale/video/creative"
+    const listed = (await videoModels()).filter(({ capabilities }) => capabilities?.upscale === true)
+    expect(listed.map(({ id }) => id).toSorted()).toEqual([topaz, "sandbox/title-card-upscaler"])
+    const given = { type: "video_url", video_url: { url: mp4Uri(2.4) } } as const
+    const wanted = { model: topaz, prompt: undefined, input_references: [given] }
+    for (const { make, refused } of both) {
+      const made = await make({ ...wanted, creativity: 0.25, upscale_factor: 4, seed: 7 })
+      expect(made.sent).toEqual({
+        video_url: given.video_url.url,
+        creativity: 0.25,
+        upscale_factor: 4,
+        target_fps: 30
+      })
+      // Three seconds have begun.
+      expect(made.job.usage?.cost).toBe(1.5)
+      expect(made.job.warnings).toEqual([`seed: ${topaz} takes no seed, so it was ignored.`])
+      expect(await refused({ model: topaz, input_references: [clip] }, "input_references.0.video_url.url")).toContain(
+        "decides the price"
+      )
+      for (const [path, more] of [
+        ["duration", { duration: 5 }],
+        ["resolution", { resolution: "4K" }],
+        ["aspect_ratio", { aspect_ratio: "16:9" }],
+        ["size", { size: "1280x720" }],
+        ["generate_audio", { generate_audio: true }],
+        ["upscale_factor", { upscale_factor: 5 }],
+        ["creativity", { creativity: 2 }]
+      ] as const) {
+        await refused({ ...wanted, ...more }, path)
+      }
+      await refused({ model: topaz }, "input_references")
+    }
+    expect(listed.find(({ id }) => id === topaz)).toMatchObject({
       upscale_factor: { min: 1, max: 4 },
       supported_durations: [],
       supported_resolutions: [],
@@ -157,35 +174,36 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
       pricing_skus: { duration_seconds: "0.5" },
       capabilities: { upscale: true, references: ["video"], max_duration: 300, prompt_optional: true }
     })
-    expect((await ask(`/model/fal/${encodeURIComponent("topaz/upscale/video/creative")}`)).body).toMatchObject({
-      data: { architecture: { input_modalities: ["text", "video"] } }
-    })
+    const response = await get(`/model/fal/${encodeURIComponent("topaz/upscale/video/creative")}`)
+    expect(await response.json()).toMatchObject({ data: { architecture: { input_modalities: ["text", "video"] } } })
   })
 
   it("upscales a title card that the sandbox made, and no other video [spec N37 N39]", async () => {
-    const { ask, download, make, refused } = await start()
+    const { both, download, videoModels } = await start()
     const model = "sandbox/title-card-upscaler"
-    const card = await make({ model: "sandbox/title-card", prompt: "Fog", duration: 1, size: "160x90", seed: 7 })
     const source = (url: string) => ({
       model,
       prompt: undefined,
-      input_references: [{ type: "video_url", video_url: { url } }]
+      input_references: [{ type: "video_url", video_url: { url } }] as const
     })
-    const given = await download(card.job.id)
-    const wanted = source(`data:video/mp4;base64,${given.toString("base64")}`)
-    const { job } = await make({ ...wanted, prompt: "More fog", creativity: 0.5, upscale_factor: 3, seed: 7 })
-    expect(job.usage?.cost).toBe(0.01)
-    expect(job.warnings).toEqual([
-      `seed: ${model} takes no seed, so it was ignored.`,
-      `prompt: ${model} takes no prompt, so it was ignored.`
-    ])
-    expect([sizeOf(given), sizeOf(await download(job.id))]).toEqual(["160x90", "480x270"])
-    const path = "input_references.0.video_url.url"
-    const only = `${model} is a sandbox model: it upscales only videos that sandbox/title-card made, unchanged`
-    expect(await refused(source(mp4Uri(1)))).toEqual([{ path, message: only }])
-    expect(await refused({ ...wanted, upscale_factor: 5 })).toMatchObject([{ path: "upscale_factor" }])
-    expect(await refused({ ...wanted, creativity: 2 })).toMatchObject([{ path: "creativity" }])
-    const { data } = asList((await ask("/videos/models")).body)
+    for (const { make, refused } of both) {
+      const card = await make({ model: "sandbox/title-card", prompt: "Fog", duration: 1, size: "160x90", seed: 7 })
+      const given = await download(card.job.id)
+      const wanted = source(`data:video/mp4;base64,${given.toString("base64")}`)
+      const { job } = await make({ ...wanted, prompt: "More fog", creativity: 0.5, upscale_factor: 3, seed: 7 })
+      expect(job.usage?.cost).toBe(0.01)
+      expect(job.warnings).toEqual([
+        `seed: ${model} takes no seed, so it was ignored.`,
+        `prompt: ${model} takes no prompt, so it was ignored.`
+      ])
+      expect([sizeOf(given), sizeOf(await download(job.id))]).toEqual(["160x90", "480x270"])
+      expect(await refused(source(mp4Uri(1)), "input_references.0.video_url.url")).toContain(
+        `${model} is a sandbox model: it upscales only videos that sandbox/title-card made, unchanged`
+      )
+      await refused({ ...wanted, upscale_factor: 5 }, "upscale_factor")
+      await refused({ ...wanted, creativity: 2 }, "creativity")
+    }
+    const data = await videoModels()
     expect(data.find(({ id }) => id === model)).toMatchObject({
       upscale_factor: { min: 1, max: 4 },
       seed: false,
@@ -196,31 +214,26 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
     expect(data.find(({ id }) => id === "sandbox/title-card")?.upscale_factor).toBe(null)
   })
 
-  it("refuses two images for one frame, and images that no provider of the model takes [spec N26 N31]", async () => {
-    const { refused } = await start()
-    const frame = { ...still, frame_type: "first_frame" }
+  it("refuses two images for one frame [spec N26]", async () => {
+    const { both } = await start()
+    const frame = { ...still, frame_type: "first_frame" } as const
     const kling = "fal/fal-ai/kling-video/v2.5-turbo/pro/image-to-video"
-    const [second] = await refused({ model: kling, frame_images: [frame, frame] })
-    expect(second?.path).toBe("frame_images.1.frame_type")
-    expect(second?.message).toContain("at most one image with first_frame")
-    const [issue] = await refused({ model: veo, input_references: [still] })
-    expect(issue?.path).toBe("input_references.0")
-    expect(issue?.message).toContain(seedance)
+    for (const { refused } of both) {
+      const issue = await refused({ model: kling, frame_images: [frame, frame] }, "frame_images.1.frame_type")
+      expect(issue).toContain("at most one image with first_frame")
+    }
   })
 
-  it("says on a title card that its references were ignored [spec N33]", async () => {
-    const { ask } = await start()
-    const { body, status } = await ask("/videos", {
-      model: "sandbox/title-card",
-      prompt: "Dawn",
-      duration: 1,
-      size: "160x90",
-      input_references: [still, audio]
-    })
-    expect(status).toBe(202)
-    expect(asJob(body).warnings).toEqual([
-      "input_references: sandbox/title-card takes no image references, so they were ignored.",
-      "input_references: sandbox/title-card takes no audio references, so they were ignored."
-    ])
+  it("ignores images as references of a title card, with warnings, and refuses them where no provider of a model takes them [spec N31 N33]", async () => {
+    const { both } = await start()
+    for (const { make, refused } of both) {
+      const card = { model: "sandbox/title-card", prompt: "Dawn", duration: 1, size: "160x90" }
+      const { first } = await make({ ...card, input_references: [still, audio] })
+      expect(first.warnings).toEqual([
+        "input_references: sandbox/title-card takes no image references, so they were ignored.",
+        "input_references: sandbox/title-card takes no audio references, so they were ignored."
+      ])
+      expect(await refused({ model: veo, input_references: [still] }, "input_references.0")).toContain(seedance)
+    }
   })
 })
