@@ -21,19 +21,13 @@ const keepsMeaning = new Set(["annotate", "annotateKey", "annotateMerge", "check
 /** A list or a map of something is not that thing. Its fields are still those of its items. */
 const isContainer = new Set(["Array", "NonEmptyArray", "Record", "Union"])
 
-/**
- * A sentence of an operation's comment repeats its method, path and statuses, which the reference
- * shows.
- */
-const repeatsDeclaration = /^(?:GET|POST|PUT|PATCH|DELETE) `[^`]*`:(?:[^.]|\.(?!\s|$))*\.(?:\s+|$)/
-
 /** The text of a doc comment: paragraphs of one line each, without tags. */
 const textOf = (comment) => {
   const lines = comment.split("\n").map((line) => line.replace(/^\s*\* ?/, "").trimEnd())
   const end = lines.findIndex((line) => /^\s*@\w/.test(line))
   const paragraphs = (end < 0 ? lines : lines.slice(0, end)).join("\n").split(/\n\s*\n/)
   const text = paragraphs
-    .map((paragraph) => paragraph.trim().replace(repeatsDeclaration, ""))
+    .map((paragraph) => paragraph.trim())
     .filter((paragraph) => !/^(?:$|Specification:|An addition to the specification)/.test(paragraph))
     .map((paragraph) =>
       paragraph.startsWith("```") ? paragraph : paragraph.replace(/\n(?!\s*(?:[-*]|\d{1,2}\.) )\s*/g, " ")
@@ -184,9 +178,12 @@ const collect = (path, { fields, isNamed, text }, isRoot = false) => {
 for (const name of readdirSync(source)) {
   if (!name.endsWith(".ts") || name === "index.ts") continue
   const path = join(source, name)
-  for (const [exported, { name: local, path: origin }] of fileOf(path).exports) {
-    if (/Function/.test(fileOf(origin).constants.get(local)?.init?.type)) continue
-    collect(`${basename(name, ".ts")}.${exported}`, constantOf(origin, local), true)
+  const { exports } = fileOf(path)
+  for (const [exported, { name: local, path: origin }] of exports) {
+    const described = `${basename(name, ".ts")}.${exported}`
+    const { init, text } = fileOf(origin).constants.get(local) ?? {}
+    if (exports.has(`${exported}Operation`)) collect(described, { ...nothing, text })
+    else if (!/Function/.test(init?.type)) collect(described, constantOf(origin, local), true)
   }
 }
 

@@ -83,15 +83,7 @@ export const Response = Schema.Struct({
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/**
- * Returns spend and number of requests by UTC day, model and provider: of the current day and the
- * 30 before it, or of one day. It includes every request that has ended, and no other. A page has
- * at most 2,000 items and 2 MiB. Continue with `next` as `after` until it is null.
- *
- * GET `/activity`: 200, or one of 400 401 403 404 500.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listActivityOperation = Operation.make("listActivity", "GET", "/activity", {
   access: "management key",
   success: Response,
@@ -104,11 +96,7 @@ const isDay = (date: string): boolean => {
   return !Number.isNaN(millis) && new Date(millis).toISOString().startsWith(date)
 }
 
-/**
- * The request of {@link listActivityOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listActivityEndpoint = Operation.endpoint(listActivityOperation, () => ({
   query: {
     /** Only this UTC day, as `YYYY-MM-DD`. Default: the current day and the 30 before it. */
@@ -137,7 +125,6 @@ export const listActivityEndpoint = Operation.endpoint(listActivityOperation, ()
   },
   reference: {
     summary: "Get activity by day",
-    client: "Activity.listAllActivity",
     example: {
       query: { date: "2026-11-21" },
       response: {
@@ -203,7 +190,12 @@ export interface PageOptions extends ListOptions {
 }
 
 /**
- * Returns a page of {@link listAllActivity}.
+ * Returns spend and number of requests by UTC day, model and provider: of the current day and the
+ * 30 before it, or of one day. It includes every request that has ended, and no other. A page has
+ * at most 2,000 items and 2 MiB. Continue with `next` as `after` until it is null.
+ *
+ * @remarks
+ * {@link listAllActivity} reads all pages.
  *
  * @since 0.1.0
  */

@@ -208,29 +208,18 @@ const exampleKey = () => ({
   created_at: "2026-11-20T22:30:00.000Z"
 })
 
-/**
- * POST `/byok`: 201, or one of 400 401 403 404 500.
- *
- * Stores a key of yours for a provider. Requests of the workspace use it, in the order of creation.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const createByokKeyOperation = Operation.make("createByokKey", "POST", "/byok", {
   access: "management key",
   success: Response.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
-/**
- * The request of {@link createByokKeyOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const createByokKeyEndpoint = Operation.endpoint(createByokKeyOperation, () => ({
   payload: CreateRequest,
   reference: {
     summary: "Store a provider key",
-    client: "Byok.createByokKey",
     example: {
       request: {
         provider: "cohere",
@@ -243,22 +232,14 @@ export const createByokKeyEndpoint = Operation.endpoint(createByokKeyOperation, 
   }
 }))
 
-/**
- * GET `/byok`: 200, or one of 400 401 403 404 500. Lists the stored keys in the order of creation.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listByokKeysOperation = Operation.make("listByokKeys", "GET", "/byok", {
   access: "management key",
   success: ListResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link listByokKeysOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listByokKeysEndpoint = Operation.endpoint(listByokKeysOperation, () => ({
   query: {
     ...WorkspaceScope,
@@ -268,59 +249,39 @@ export const listByokKeysEndpoint = Operation.endpoint(listByokKeysOperation, ()
   },
   reference: {
     summary: "List provider keys",
-    client: "Byok.listByokKeys",
     example: { query: { provider: "cohere" }, response: { data: [exampleKey()], total_count: 1 } }
   }
 }))
 
-/**
- * GET `/byok/{id}`: 200, or one of 400 401 403 404 500. Returns a stored key without its secret.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getByokKeyOperation = Operation.make("getByokKey", "GET", "/byok/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
-/**
- * The request of {@link getByokKeyOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getByokKeyEndpoint = Operation.endpoint(getByokKeyOperation, () => ({
   params,
   reference: {
     summary: "Get a provider key",
-    client: "Byok.getByokKey",
     example: { params: { id: exampleId }, response: { data: exampleKey() } }
   }
 }))
 
-/**
- * PATCH `/byok/{id}`: 200, or one of 400 401 403 404 500. Changes a stored key, or replaces its
- * secret.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const updateByokKeyOperation = Operation.make("updateByokKey", "PATCH", "/byok/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
-/**
- * The request of {@link updateByokKeyOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const updateByokKeyEndpoint = Operation.endpoint(updateByokKeyOperation, () => ({
   params,
   payload: UpdateRequest,
   reference: {
     summary: "Change a provider key",
-    client: "Byok.updateByokKey",
     example: {
       params: { id: exampleId },
       request: { disabled: true },
@@ -329,28 +290,18 @@ export const updateByokKeyEndpoint = Operation.endpoint(updateByokKeyOperation, 
   }
 }))
 
-/**
- * DELETE `/byok/{id}`: 200, or one of 400 401 403 404 500. Deletes a stored key. Video jobs that
- * were submitted with it fail.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const deleteByokKeyOperation = Operation.make("deleteByokKey", "DELETE", "/byok/:id", {
   access: "management key",
   success: DeleteResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link deleteByokKeyOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const deleteByokKeyEndpoint = Operation.endpoint(deleteByokKeyOperation, () => ({
   params,
   reference: {
     summary: "Delete a provider key",
-    client: "Byok.deleteByokKey",
     example: { params: { id: exampleId }, response: { deleted: true } }
   }
 }))
@@ -373,7 +324,7 @@ export interface ListOptions extends OffsetPageOptions {
 }
 
 /**
- * Stores a provider key.
+ * Stores a key of yours for a provider. Requests of the workspace use it, in the order of creation.
  *
  * @example
  * ```ts
@@ -390,21 +341,33 @@ export const createByokKey = (request: CreateRequest): Effect.Effect<ByokKey, Fa
   dataOf(call(createByokKeyOperation, { json: request }))
 
 /**
- * Lists the stored provider keys of a workspace.
+ * Lists the stored keys in the order of creation.
  *
  * @since 0.1.0
  */
 export const listByokKeys = (options: ListOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
   call(listByokKeysOperation, { query: { ...options } })
 
-/** @since 0.1.0 */
+/**
+ * Returns a stored key without its secret.
+ *
+ * @since 0.1.0
+ */
 export const getByokKey = (id: string): Effect.Effect<ByokKey, Failure, GatewayClient> =>
   dataOf(call(getByokKeyOperation, { params: { id } }))
 
-/** @since 0.1.0 */
+/**
+ * Changes a stored key, or replaces its secret.
+ *
+ * @since 0.1.0
+ */
 export const updateByokKey = (id: string, request: UpdateRequest): Effect.Effect<ByokKey, Failure, GatewayClient> =>
   dataOf(call(updateByokKeyOperation, { params: { id }, json: request }))
 
-/** @since 0.1.0 */
+/**
+ * Deletes a stored key. Video jobs that were submitted with it fail.
+ *
+ * @since 0.1.0
+ */
 export const deleteByokKey = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
   Effect.asVoid(call(deleteByokKeyOperation, { params: { id } }))

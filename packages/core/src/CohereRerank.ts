@@ -202,13 +202,7 @@ export const ResponseV1 = Schema.Struct({
 /** @since 0.1.0 */
 export type ResponseV1 = { [Field in keyof typeof ResponseV1.Type]: (typeof ResponseV1.Type)[Field] }
 
-/**
- * Ranks documents by relevance to a query, in the shape of version 2 of Cohere's API. The clients
- * of Cohere call it if their base URL is that of this API. An error also has its message at the top
- * level, as `message`.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const cohereRerankOperation = Operation.make("cohereRerank", "POST", "/v2/rerank", {
   access: "ordinary key",
   idempotency: "by key",
@@ -218,17 +212,12 @@ export const cohereRerankOperation = Operation.make("cohereRerank", "POST", "/v2
   error: rerankOperation.error
 })
 
-/**
- * The request of {@link cohereRerankOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const cohereRerankEndpoint = Operation.endpoint(cohereRerankOperation, () => ({
   headers: idempotencyHeaders,
   payload: Request,
   reference: {
     summary: "Rank documents (Cohere, version 2)",
-    client: "CohereRerank.cohereRerank",
     example: {
       request: {
         model: "rerank-v3.5",
@@ -245,13 +234,7 @@ export const cohereRerankEndpoint = Operation.endpoint(cohereRerankOperation, ()
   }
 }))
 
-/**
- * Ranks documents by relevance to a query, in the shape of version 1 of Cohere's API: documents may
- * be objects, and results may have their documents. An error also has its message at the top level,
- * as `message`.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const cohereRerankV1Operation = Operation.make("cohereRerankV1", "POST", "/v1/rerank", {
   access: "ordinary key",
   idempotency: "by key",
@@ -261,17 +244,12 @@ export const cohereRerankV1Operation = Operation.make("cohereRerankV1", "POST", 
   error: rerankOperation.error
 })
 
-/**
- * The request of {@link cohereRerankV1Operation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const cohereRerankV1Endpoint = Operation.endpoint(cohereRerankV1Operation, () => ({
   headers: idempotencyHeaders,
   payload: RequestV1,
   reference: {
     summary: "Rank documents (Cohere, version 1)",
-    client: "CohereRerank.cohereRerankV1",
     example: {
       request: {
         model: "rerank-v3.5",
@@ -307,8 +285,12 @@ export const cohereRerankV1Endpoint = Operation.endpoint(cohereRerankV1Operation
 export type Failure = Operation.ErrorOf<typeof cohereRerankOperation> | ClientError
 
 /**
- * Ranks documents in the shape of version 2 of Cohere's API. New programs use `Rerank.rerank`, which
- * also ranks images and returns what it cost.
+ * Ranks documents by relevance to a query, in the shape of version 2 of Cohere's API. The clients
+ * of Cohere call it if their base URL is that of this API. An error also has its message at the top
+ * level, as `message`.
+ *
+ * @remarks
+ * New programs use `Rerank.rerank`, which also ranks images and returns what it cost.
  *
  * @example
  * ```ts
@@ -332,7 +314,9 @@ export const cohereRerank = (
 ): Effect.Effect<Response, Failure, GatewayClient> => call(cohereRerankOperation, { ...options, json: request })
 
 /**
- * Ranks documents in the shape of version 1 of Cohere's API.
+ * Ranks documents by relevance to a query, in the shape of version 1 of Cohere's API: documents may
+ * be objects, and results may have their documents. An error also has its message at the top level,
+ * as `message`.
  *
  * @since 0.1.0
  */

@@ -45,24 +45,14 @@ export const Response = Schema.Struct({
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/**
- * GET `/credits`: 200, or one of 400 401 403 500.
- *
- * Returns the credits of the whole organization, or of one of its workspaces.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getCreditsOperation = Operation.make("getCredits", "GET", "/credits", {
   access: "management key",
   success: Response,
   error: [BadRequest, Unauthorized, Forbidden, InternalServerError]
 })
 
-/**
- * The request of {@link getCreditsOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getCreditsEndpoint = Operation.endpoint(getCreditsOperation, () => ({
   query: {
     /** Count only this workspace: a UUID. Default: all workspaces of the organization. */
@@ -70,7 +60,6 @@ export const getCreditsEndpoint = Operation.endpoint(getCreditsOperation, () => 
   },
   reference: {
     summary: "Get credits",
-    client: "Credits.getCredits",
     example: { response: { data: { total_credits: 110, total_usage: 42.5 } } }
   }
 }))
@@ -83,8 +72,10 @@ export const getCreditsEndpoint = Operation.endpoint(getCreditsOperation, () => 
 export type Failure = Operation.ErrorOf<typeof getCreditsOperation> | ClientError
 
 /**
- * Returns the credits that were added and used: those of the workspace, or else of the
- * configuration's workspace, or else of the whole organization. Management keys only.
+ * Returns the credits of the whole organization, or of one of its workspaces.
+ *
+ * @remarks
+ * Default: the workspace of the configuration, or else the whole organization.
  *
  * @since 0.1.0
  */

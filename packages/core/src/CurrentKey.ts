@@ -165,30 +165,18 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
 
 const Decoded = Schema.Struct({ data: DecodedRecord })
 
-/**
- * GET `/key`: 200, or one of 401 500.
- *
- * Returns the limits, the usage and the free requests of the key that the request is made with. An
- * ephemeral key sees those of its parent.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const currentKeyOperation = Operation.make("currentKey", "GET", "/key", {
   access: "any key",
   success: Decoded,
   error: [Unauthorized, InternalServerError]
 })
 
-/**
- * The request of {@link currentKeyOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const currentKeyEndpoint = Operation.endpoint(currentKeyOperation, () => ({
   success: Response,
   reference: {
     summary: "Get the calling key",
-    client: "CurrentKey.currentKey",
     example: {
       response: {
         data: {
@@ -229,7 +217,8 @@ export const currentKeyEndpoint = Operation.endpoint(currentKeyOperation, () => 
 export type Failure = Operation.ErrorOf<typeof currentKeyOperation> | ClientError
 
 /**
- * Returns the calling key's limits, usage and free requests.
+ * Returns the limits, the usage and the free requests of the key that the request is made with. An
+ * ephemeral key sees those of its parent.
  *
  * @since 0.1.0
  */

@@ -325,29 +325,18 @@ const exampleDestination = () => ({
   updated_at: "2026-11-20T22:30:00.000Z"
 })
 
-/**
- * POST `/observability/destinations`: 201, or one of 400 401 403 404 500.
- *
- * Adds a place that gets a record of every paid request of the workspace from now on.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const createDestinationOperation = Operation.make("createDestination", "POST", "/observability/destinations", {
   access: "management key",
   success: CreateResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
-/**
- * The request of {@link createDestinationOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const createDestinationEndpoint = Operation.endpoint(createDestinationOperation, () => ({
   payload: CreateRequest,
   reference: {
     summary: "Create a destination",
-    client: "Destinations.createDestination",
     example: {
       request: {
         name: "Traces",
@@ -362,23 +351,14 @@ export const createDestinationEndpoint = Operation.endpoint(createDestinationOpe
   }
 }))
 
-/**
- * GET `/observability/destinations`: 200, or one of 400 401 403 404 500. Lists the
- * destinations of a workspace, newest first.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listDestinationsOperation = Operation.make("listDestinations", "GET", "/observability/destinations", {
   access: "management key",
   success: ListResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link listDestinationsOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listDestinationsEndpoint = Operation.endpoint(listDestinationsOperation, () => ({
   query: {
     ...WorkspaceScope,
@@ -386,43 +366,27 @@ export const listDestinationsEndpoint = Operation.endpoint(listDestinationsOpera
   },
   reference: {
     summary: "List destinations",
-    client: "Destinations.listDestinations",
     example: { response: { data: [exampleDestination()], total_count: 1 } }
   }
 }))
 
-/**
- * GET `/observability/destinations/{id}`: 200, or one of 400 401 403 404 500. Returns a
- * destination, with asterisks in place of its secrets.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getDestinationOperation = Operation.make("getDestination", "GET", "/observability/destinations/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
-/**
- * The request of {@link getDestinationOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getDestinationEndpoint = Operation.endpoint(getDestinationOperation, () => ({
   params: destination,
   reference: {
     summary: "Get a destination",
-    client: "Destinations.getDestination",
     example: { params: { id: exampleId }, response: { data: exampleDestination() } }
   }
 }))
 
-/**
- * PATCH `/observability/destinations/{id}`: 200, or one of 400 401 403 404 500. Changes a
- * destination. Omitted fields keep their values.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const updateDestinationOperation = Operation.make(
   "updateDestination",
   "PATCH",
@@ -434,17 +398,12 @@ export const updateDestinationOperation = Operation.make(
   }
 )
 
-/**
- * The request of {@link updateDestinationOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const updateDestinationEndpoint = Operation.endpoint(updateDestinationOperation, () => ({
   params: destination,
   payload: UpdateRequest,
   reference: {
     summary: "Change a destination",
-    client: "Destinations.updateDestination",
     example: {
       params: { id: exampleId },
       request: { sampling_rate: 0.1 },
@@ -453,12 +412,7 @@ export const updateDestinationEndpoint = Operation.endpoint(updateDestinationOpe
   }
 }))
 
-/**
- * DELETE `/observability/destinations/{id}`: 200, or one of 400 401 403 404 500. Deletes a
- * destination. Events that were not delivered yet are not delivered.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const deleteDestinationOperation = Operation.make(
   "deleteDestination",
   "DELETE",
@@ -470,16 +424,11 @@ export const deleteDestinationOperation = Operation.make(
   }
 )
 
-/**
- * The request of {@link deleteDestinationOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const deleteDestinationEndpoint = Operation.endpoint(deleteDestinationOperation, () => ({
   params: destination,
   reference: {
     summary: "Delete a destination",
-    client: "Destinations.deleteDestination",
     example: { params: { id: exampleId }, response: { deleted: true } }
   }
 }))
@@ -501,7 +450,7 @@ export interface ListOptions extends OffsetPageOptions {
 }
 
 /**
- * Creates a destination.
+ * Adds a place that gets a record of every paid request of the workspace from now on.
  *
  * @example
  * ```ts
@@ -527,17 +476,29 @@ export const createDestination = (request: CreateRequest): Effect.Effect<CreateR
 export const listDestinations = (options: ListOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
   call(listDestinationsOperation, { query: { ...options } })
 
-/** @since 0.1.0 */
+/**
+ * Returns a destination, with asterisks in place of its secrets.
+ *
+ * @since 0.1.0
+ */
 export const getDestination = (id: string): Effect.Effect<Destination, Failure, GatewayClient> =>
   dataOf(call(getDestinationOperation, { params: { id } }))
 
-/** @since 0.1.0 */
+/**
+ * Changes a destination. Omitted fields keep their values.
+ *
+ * @since 0.1.0
+ */
 export const updateDestination = (
   id: string,
   request: UpdateRequest
 ): Effect.Effect<Destination, Failure, GatewayClient> =>
   dataOf(call(updateDestinationOperation, { params: { id }, json: request }))
 
-/** @since 0.1.0 */
+/**
+ * Deletes a destination. Events that were not delivered yet are not delivered.
+ *
+ * @since 0.1.0
+ */
 export const deleteDestination = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
   Effect.asVoid(call(deleteDestinationOperation, { params: { id } }))

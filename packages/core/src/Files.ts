@@ -284,41 +284,24 @@ const exampleDeletion = (): typeof Deletion.Encoded => ({
   type: "file_deleted"
 })
 
-/**
- * DELETE `/files/{file_id}`: 200, or one of 401 403 404 429 500 502 503. Deletes a file
- * permanently. A second deletion is a 404. A malformed parameter is a 404 too, because the
- * specification lists no 400 for this operation.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const deleteFileOperation = Operation.make("deleteFile", "DELETE", "/files/:file_id", {
   access: "any key",
   success: Deletion,
   error: [Unauthorized, Forbidden, NotFound, TooManyRequests, InternalServerError, BadGateway, ServiceUnavailable]
 })
 
-/**
- * The request of {@link deleteFileOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const deleteFileEndpoint = Operation.endpoint(deleteFileOperation, () => ({
   params: FilePath,
   query: FileScope,
   reference: {
     summary: "Delete a file",
-    client: "Files.deleteFile",
     example: { params: { file_id: exampleFile().id }, response: exampleDeletion() }
   }
 }))
 
-/**
- * POST `/files`: 200, or one of 400 401 403 404 413 429 500 502 503. Stores a file. Supports
- * `Idempotency-Key`: a repeated request returns the same file. With `provider` and the header: 400,
- * because the provider cannot tell whether it has stored the file.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const uploadFileOperation = Operation.make("uploadFile", "POST", "/files", {
   access: "any key",
   idempotency: "by key",
@@ -327,11 +310,7 @@ export const uploadFileOperation = Operation.make("uploadFile", "POST", "/files"
   error: [...errors, PayloadTooLarge]
 })
 
-/**
- * The request of {@link uploadFileOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const uploadFileEndpoint = Operation.endpoint(uploadFileOperation, () => ({
   success: AnyFile,
   headers: idempotencyHeaders,
@@ -339,17 +318,11 @@ export const uploadFileEndpoint = Operation.endpoint(uploadFileOperation, () => 
   payload: Form.pipe(HttpApiSchema.asMultipart()),
   reference: {
     summary: "Upload a file",
-    client: "Files.uploadFile",
     example: { form: { purpose: "transcription", file: "interview.wav" }, response: exampleFile() }
   }
 }))
 
-/**
- * GET `/files`: 200, or one of 400 401 403 404 429 500 502 503. Lists the files of a workspace by
- * page.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listFilesOperation = Operation.make("listFiles", "GET", "/files", {
   access: "any key",
   unknownFields: "refused",
@@ -357,17 +330,12 @@ export const listFilesOperation = Operation.make("listFiles", "GET", "/files", {
   error: errors
 })
 
-/**
- * The request of {@link listFilesOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listFilesEndpoint = Operation.endpoint(listFilesOperation, () => ({
   success: AnyFileList,
   query: FileListQuery,
   reference: {
     summary: "List files",
-    client: "Files.listFiles",
     example: {
       query: { limit: "1" },
       response: {
@@ -382,62 +350,38 @@ export const listFilesEndpoint = Operation.endpoint(listFilesOperation, () => ({
   }
 }))
 
-/**
- * GET `/files/{file_id}`: 200, or one of 400 401 403 404 429 500 502 503. Returns a file without
- * its content.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getFileOperation = Operation.make("getFile", "GET", "/files/:file_id", {
   access: "any key",
   success: File,
   error: errors
 })
 
-/**
- * The request of {@link getFileOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getFileEndpoint = Operation.endpoint(getFileOperation, () => ({
   success: AnyFile,
   params: FilePath,
   query: FileScope,
   reference: {
     summary: "Get a file's metadata",
-    client: "Files.getFile",
     example: { params: { file_id: exampleFile().id }, response: exampleFile() }
   }
 }))
 
-/**
- * GET `/files/{file_id}/content`: the whole file (200), the range of bytes that the header `Range`
- * names (206), or one of 400 401 403 404 429 500 502 503.
- *
- * Downloads a file in its own media type, or as `application/octet-stream` if `Accept` names only
- * that. A `Range` header asks for a part of it, such as `bytes=0-1023`. With `provider` the
- * response is always the whole file.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const fileContentOperation = Operation.make("fileContent", "GET", "/files/:file_id/content", {
   access: "any key",
   success: Schema.Void,
   error: errors
 })
 
-/**
- * The request of {@link fileContentOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const fileContentEndpoint = Operation.endpoint(fileContentOperation, () => ({
   success: HttpApiSchema.StreamUint8Array(),
   params: FilePath,
   query: FileScope,
   reference: {
     summary: "Download a file",
-    client: "Files.fileContent",
     example: { params: { file_id: exampleFile().id } }
   }
 }))
@@ -467,9 +411,12 @@ export type Failure = Operation.ErrorOf<typeof getFileOperation> | ClientError
 const headers = { accept: "application/json; shape=native" }
 
 /**
- * Deletes a file permanently. `shape` selects one of the three confirmation shapes. Deleting a
- * deleted file fails with {@link NotFound}. This can also happen when the response to the first
- * attempt was lost and the client retried.
+ * Deletes a file permanently. A second deletion is a 404. A malformed parameter is a 404 too,
+ * because the specification lists no 400 for this operation.
+ *
+ * @remarks
+ * `shape` selects one of the three confirmation shapes. A `NotFound` can also mean that the
+ * response to the first attempt was lost and the client retried.
  *
  * @since 0.1.0
  */
@@ -486,8 +433,12 @@ export const deleteFile = (
   )
 
 /**
- * Stores a file. A call with the same idempotency key and the same file and fields returns the file
- * that the first one stored.
+ * Stores a file. Supports `Idempotency-Key`: a repeated request returns the same file. With
+ * `provider` and the header: 400, because the provider cannot tell whether it has stored the file.
+ *
+ * @remarks
+ * A call with the same idempotency key and the same file and fields returns the file that the first
+ * one stored.
  *
  * @since 0.1.0
  */
@@ -497,7 +448,7 @@ export const uploadFile = (request: Upload, options?: CallOptions): Effect.Effec
   )
 
 /**
- * Lists files, newest first unless `order` says otherwise.
+ * Lists the files of a workspace by page.
  *
  * @since 0.1.0
  */
@@ -517,9 +468,12 @@ export const getFile = (fileId: string, options?: Scope): Effect.Effect<File, Fa
   )
 
 /**
- * Streams a file's bytes. With `provider`, always the whole file.
+ * Downloads a file in its own media type, or as `application/octet-stream` if `Accept` names only
+ * that. A `Range` header asks for a part of it, such as `bytes=0-1023`. With `provider` the
+ * response is always the whole file.
  *
- * Like `Video.videoContent`, it continues after an interruption. A file of a provider cannot be
+ * @remarks
+ * Continues after an interruption, as `Video.videoContent` does. A file of a provider cannot be
  * continued: the stream then fails.
  *
  * @since 0.1.0

@@ -132,11 +132,7 @@ const exampleGeneration = (): typeof Generation.Encoded => ({
   ...neutral
 })
 
-/**
- * The request of {@link getGenerationOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getGenerationEndpoint = Operation.endpoint(getGenerationOperation, () => ({
   query: {
     /** The generation id: the `id` of a rerank response, the `generation_id` of a video job. */
@@ -144,18 +140,12 @@ export const getGenerationEndpoint = Operation.endpoint(getGenerationOperation, 
   },
   reference: {
     summary: "Get a request",
-    client: "Generations.getGeneration",
     arguments: ["gen_01J9ZQ4T7C5Q8B2W6N3M"],
     example: { query: { id: "gen_01J9ZQ4T7C5Q8B2W6N3M" }, response: { data: exampleGeneration() } }
   }
 }))
 
-/**
- * GET `/generations`: 200, or one of 400 401 403 404 500. Lists the paid requests of an
- * organization that have ended, charged or not, newest first.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listGenerationsOperation = Operation.make("listGenerations", "GET", "/generations", {
   access: "management key",
   success: ListResponse,
@@ -174,11 +164,7 @@ export const PaidOperation = Schema.Literals(["rerank", "transcription", "video"
 /** @since 0.1.0 */
 export type PaidOperation = typeof PaidOperation.Type
 
-/**
- * The request of {@link listGenerationsOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listGenerationsEndpoint = Operation.endpoint(listGenerationsOperation, () => ({
   query: {
     ...Page,
@@ -212,7 +198,6 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerationsOperati
   },
   reference: {
     summary: "List requests",
-    client: "Generations.listGenerations",
     example: {
       query: { model: "cohere/rerank-v3.5", limit: "1" },
       response: {
@@ -287,7 +272,9 @@ export interface ListOptions {
 }
 
 /**
- * Returns what one paid request cost, who served it, and how long it took.
+ * Returns what one paid request cost, who served it and how long it took. Ordinary keys see the
+ * requests of their workspace, management keys those of their organization. An ephemeral key with
+ * `own_files` sees only its own requests.
  *
  * @since 0.1.0
  */
@@ -295,8 +282,11 @@ export const getGeneration = (id: string): Effect.Effect<Generation, GetFailure,
   dataOf(call(getGenerationOperation, { query: { id } }))
 
 /**
- * Lists paid requests, newest first. A page may have fewer entries than `limit`, or none, although
- * more follow: see {@link ListResponse}.
+ * Lists the paid requests of an organization that have ended, charged or not, newest first.
+ *
+ * @remarks
+ * A page may have fewer entries than `limit`, or none, although more follow: see {@link
+ * ListResponse}.
  *
  * @example
  * ```ts

@@ -409,14 +409,7 @@ const example = {
 
 const params = () => ({ id: example.guardrail.id })
 
-/**
- * POST `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500.
- *
- * Assigns keys, named by their hashes, to a guardrail. A key has at most one guardrail: a new
- * assignment replaces the old one.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const assignKeysOperation = Operation.make("assignKeys", "POST", "/guardrails/:id/assignments/keys", {
   access: "management key",
   idempotency: "always",
@@ -425,29 +418,18 @@ export const assignKeysOperation = Operation.make("assignKeys", "POST", "/guardr
   error: managementErrors
 })
 
-/**
- * The request of {@link assignKeysOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const assignKeysEndpoint = Operation.endpoint(assignKeysOperation, () => ({
   success: AssignResponse,
   params: guardrail,
   payload: AssignRequest,
   reference: {
     summary: "Assign keys to a guardrail",
-    client: "Guardrails.assignKeys",
     example: { params: params(), request: example.keys, response: { assigned_count: 1, not_found: [], replaced: [] } }
   }
 }))
 
-/**
- * POST `/guardrails/{id}/assignments/keys/remove`: 200, or one of 400 401 403 404 500.
- *
- * Removes keys, named by their hashes, from a guardrail. Keys that do not have it stay as they are.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const unassignKeysOperation = Operation.make("unassignKeys", "POST", "/guardrails/:id/assignments/keys/remove", {
   access: "management key",
   idempotency: "always",
@@ -455,102 +437,64 @@ export const unassignKeysOperation = Operation.make("unassignKeys", "POST", "/gu
   error: managementErrors
 })
 
-/**
- * The request of {@link unassignKeysOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const unassignKeysEndpoint = Operation.endpoint(unassignKeysOperation, () => ({
   params: guardrail,
   payload: AssignRequest,
   reference: {
     summary: "Remove keys from a guardrail",
-    client: "Guardrails.unassignKeys",
     example: { params: params(), request: example.keys, response: { unassigned_count: 1 } }
   }
 }))
 
-/**
- * GET `/guardrails/{id}/assignments/keys`: 200, or one of 400 401 403 404 500.
- *
- * Lists the keys of one guardrail, in the order of their assignment.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listAssignmentsOperation = Operation.make("listAssignments", "GET", "/guardrails/:id/assignments/keys", {
   access: "management key",
   success: DecodedAssignmentList,
   error: managementErrors
 })
 
-/**
- * The request of {@link listAssignmentsOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listAssignmentsEndpoint = Operation.endpoint(listAssignmentsOperation, () => ({
   success: AssignmentList,
   params: guardrail,
   query: OffsetPage,
   reference: {
     summary: "List the keys of a guardrail",
-    client: "Guardrails.listAssignments",
     example: { params: params(), response: { data: [example.assignment], total_count: 1 } }
   }
 }))
 
-/**
- * GET `/guardrails/assignments/keys`: 200, or one of 400 401 403 404 500.
- *
- * Lists the keys of all guardrails of the organization, in the order of their assignment.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listAllAssignmentsOperation = Operation.make("listAllAssignments", "GET", "/guardrails/assignments/keys", {
   access: "management key",
   success: DecodedAssignmentList,
   error: managementErrors
 })
 
-/**
- * The request of {@link listAllAssignmentsOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listAllAssignmentsEndpoint = Operation.endpoint(listAllAssignmentsOperation, () => ({
   success: AssignmentList,
   query: OffsetPage,
   reference: {
     summary: "List the keys of all guardrails",
-    client: "Guardrails.listAllAssignments",
     example: { response: { data: [example.assignment], total_count: 1 } }
   }
 }))
 
-/**
- * POST `/guardrails`: 201, or one of 400 401 403 404 500.
- *
- * Creates a guardrail. It has no effect until keys are assigned to it.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const createGuardrailOperation = Operation.make("createGuardrail", "POST", "/guardrails", {
   access: "management key",
   success: DecodedResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
-/**
- * The request of {@link createGuardrailOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const createGuardrailEndpoint = Operation.endpoint(createGuardrailOperation, () => ({
   success: CreatedGuardrail,
   payload: CreateRequest,
   reference: {
     summary: "Create a guardrail",
-    client: "Guardrails.createGuardrail",
     example: {
       request: {
         name: "Interns",
@@ -565,24 +509,14 @@ export const createGuardrailEndpoint = Operation.endpoint(createGuardrailOperati
   }
 }))
 
-/**
- * GET `/guardrails`: 200, or one of 400 401 403 404 500.
- *
- * Lists the guardrails of the organization, newest first.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listGuardrailsOperation = Operation.make("listGuardrails", "GET", "/guardrails", {
   access: "management key",
   success: DecodedListResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link listGuardrailsOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listGuardrailsEndpoint = Operation.endpoint(listGuardrailsOperation, () => ({
   success: ListResponse,
   query: {
@@ -592,65 +526,41 @@ export const listGuardrailsEndpoint = Operation.endpoint(listGuardrailsOperation
   },
   reference: {
     summary: "List guardrails",
-    client: "Guardrails.listGuardrails",
     example: { response: { data: [example.guardrail], total_count: 1 } }
   }
 }))
 
-/**
- * GET `/guardrails/{id}`: 200, or one of 400 401 403 404 500.
- *
- * Returns one guardrail.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getGuardrailOperation = Operation.make("getGuardrail", "GET", "/guardrails/:id", {
   access: "management key",
   success: DecodedResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link getGuardrailOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getGuardrailEndpoint = Operation.endpoint(getGuardrailOperation, () => ({
   success: Response,
   params: guardrail,
   reference: {
     summary: "Get a guardrail",
-    client: "Guardrails.getGuardrail",
     example: { params: params(), response: { data: example.guardrail } }
   }
 }))
 
-/**
- * PATCH `/guardrails/{id}`: 200, or one of 400 401 403 404 500.
- *
- * Changes the given fields of a guardrail. The change applies to the next request of its keys, in
- * other processes of the gateway after at most 3 seconds.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const updateGuardrailOperation = Operation.make("updateGuardrail", "PATCH", "/guardrails/:id", {
   access: "management key",
   success: DecodedResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link updateGuardrailOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrailOperation, () => ({
   success: Response,
   params: guardrail,
   payload: UpdateRequest,
   reference: {
     summary: "Change a guardrail",
-    client: "Guardrails.updateGuardrail",
     example: {
       params: params(),
       request: { limit_usd: 10, ignored_models: null },
@@ -666,29 +576,18 @@ export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrailOperati
   }
 }))
 
-/**
- * DELETE `/guardrails/{id}`: 200, or one of 400 401 403 404 500.
- *
- * Deletes a guardrail. Its keys have no guardrail afterwards, and so none of its limits.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const deleteGuardrailOperation = Operation.make("deleteGuardrail", "DELETE", "/guardrails/:id", {
   access: "management key",
   success: DeleteResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link deleteGuardrailOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const deleteGuardrailEndpoint = Operation.endpoint(deleteGuardrailOperation, () => ({
   params: guardrail,
   reference: {
     summary: "Delete a guardrail",
-    client: "Guardrails.deleteGuardrail",
     example: { params: params(), response: { deleted: true as const } }
   }
 }))
@@ -701,8 +600,8 @@ export const deleteGuardrailEndpoint = Operation.endpoint(deleteGuardrailOperati
 export type Failure = Operation.ErrorOf<typeof assignKeysOperation> | ClientError
 
 /**
- * Assigns keys, named by their hashes, to a guardrail. It replaces the guardrail that a key had
- * before. Management keys only.
+ * Assigns keys, named by their hashes, to a guardrail. A key has at most one guardrail: a new
+ * assignment replaces the old one.
  *
  * @since 0.1.0
  */
@@ -713,7 +612,7 @@ export const assignKeys = (
   call(assignKeysOperation, { params: { id: guardrailId }, json: request })
 
 /**
- * Removes keys from a guardrail.
+ * Removes keys, named by their hashes, from a guardrail. Keys that do not have it stay as they are.
  *
  * @since 0.1.0
  */
@@ -724,7 +623,7 @@ export const unassignKeys = (
   call(unassignKeysOperation, { params: { id: guardrailId }, json: request })
 
 /**
- * Lists the keys of a guardrail, in the order of their assignment.
+ * Lists the keys of one guardrail, in the order of their assignment.
  *
  * @since 0.1.0
  */
@@ -735,7 +634,7 @@ export const listAssignments = (
   call(listAssignmentsOperation, { params: { id: guardrailId }, query: { ...options } })
 
 /**
- * Lists the keys of all guardrails, in the order of their assignment.
+ * Lists the keys of all guardrails of the organization, in the order of their assignment.
  *
  * @since 0.1.0
  */
@@ -743,7 +642,11 @@ export const listAllAssignments = (
   options?: OffsetPageOptions
 ): Effect.Effect<AssignmentList, Failure, GatewayClient> => call(listAllAssignmentsOperation, { query: { ...options } })
 
-/** @since 0.1.0 */
+/**
+ * Creates a guardrail. It has no effect until keys are assigned to it.
+ *
+ * @since 0.1.0
+ */
 export const createGuardrail = (request: CreateRequest): Effect.Effect<Guardrail, Failure, GatewayClient> =>
   dataOf(call(createGuardrailOperation, { json: request }))
 
@@ -757,21 +660,34 @@ export interface ListOptions extends OffsetPageOptions {
 }
 
 /**
- * Lists guardrails, newest first.
+ * Lists the guardrails of the organization, newest first.
  *
  * @since 0.1.0
  */
 export const listGuardrails = (options?: ListOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
   call(listGuardrailsOperation, { query: { ...options } })
 
-/** @since 0.1.0 */
+/**
+ * Returns one guardrail.
+ *
+ * @since 0.1.0
+ */
 export const getGuardrail = (id: string): Effect.Effect<Guardrail, Failure, GatewayClient> =>
   dataOf(call(getGuardrailOperation, { params: { id } }))
 
-/** @since 0.1.0 */
+/**
+ * Changes the given fields of a guardrail. The change applies to the next request of its keys, in
+ * other processes of the gateway after at most 3 seconds.
+ *
+ * @since 0.1.0
+ */
 export const updateGuardrail = (id: string, request: UpdateRequest): Effect.Effect<Guardrail, Failure, GatewayClient> =>
   dataOf(call(updateGuardrailOperation, { params: { id }, json: request }))
 
-/** @since 0.1.0 */
+/**
+ * Deletes a guardrail. Its keys have no guardrail afterwards, and so none of its limits.
+ *
+ * @since 0.1.0
+ */
 export const deleteGuardrail = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
   Effect.asVoid(call(deleteGuardrailOperation, { params: { id } }))

@@ -381,14 +381,7 @@ const exampleOf = () =>
     ephemeral_keys: 0
   }) satisfies typeof Key.Encoded
 
-/**
- * POST `/keys`: 201, or one of 400 401 403 404 500.
- *
- * Creates a key. Only this response contains its secret text. Supports `Idempotency-Key`: a
- * repeated request returns the same key.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const createKeyOperation = Operation.make("createKey", "POST", "/keys", {
   access: "management key",
   idempotency: "by key",
@@ -396,18 +389,13 @@ export const createKeyOperation = Operation.make("createKey", "POST", "/keys", {
   error: managementErrors
 })
 
-/**
- * The request of {@link createKeyOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const createKeyEndpoint = Operation.endpoint(createKeyOperation, () => ({
   success: CreatedKey,
   headers: idempotencyHeaders,
   payload: CreateRequest,
   reference: {
     summary: "Create a key",
-    client: "Keys.createKey",
     example: {
       request: { name: "search", limit: 10, limit_reset: "monthly", external: { user: "customer-17" } },
       response: { data: exampleOf(), key: "mg_sk_…" }
@@ -415,17 +403,7 @@ export const createKeyEndpoint = Operation.endpoint(createKeyOperation, () => ({
   }
 }))
 
-/**
- * POST `/keys/ephemeral`: 201, or one of 400 401 403 429 500.
- *
- * Creates a key (`mg_ek_…`) that lives for at most 15 minutes, for use where a secret cannot be
- * kept, such as in a web page. It has the parent key's permissions, unless the request restricts it
- * to some operations or to its own files. It spends from the parent's budget, counts towards the
- * parent's spending limit and rate limit, obeys the parent's guardrail, and stops working when the
- * parent does. Ephemeral keys and management keys cannot create ephemeral keys: 403.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const createEphemeralKeyOperation = Operation.make("createEphemeralKey", "POST", "/keys/ephemeral", {
   access: "ordinary key",
   idempotency: "always",
@@ -434,18 +412,13 @@ export const createEphemeralKeyOperation = Operation.make("createEphemeralKey", 
   error: [BadRequest, Unauthorized, Forbidden, TooManyRequests, InternalServerError]
 })
 
-/**
- * The request of {@link createEphemeralKeyOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKeyOperation, () => ({
   success: CreatedEphemeralKey,
   // Null: the request may have no body.
   payload: [EphemeralRequest, Schema.Null],
   reference: {
     summary: "Create an ephemeral key",
-    client: "Keys.createEphemeralKey",
     example: {
       request: { expires_in: 300, operations: ["rerank"] },
       response: { key: "mg_ek_…", expires_at: "2026-11-20T22:35:00.000Z" }
@@ -453,25 +426,14 @@ export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKeyO
   }
 }))
 
-/**
- * GET `/keys`: 200, or one of 400 401 403 404 500.
- *
- * Lists keys, newest first. Disabled keys are listed only with `include_disabled`, ephemeral keys
- * only when `parent_hash` names their parent.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listKeysOperation = Operation.make("listKeys", "GET", "/keys", {
   access: "management key",
   success: DecodedListResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link listKeysOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listKeysEndpoint = Operation.endpoint(listKeysOperation, () => ({
   success: ListResponse,
   query: {
@@ -488,65 +450,41 @@ export const listKeysEndpoint = Operation.endpoint(listKeysOperation, () => ({
   },
   reference: {
     summary: "List keys",
-    client: "Keys.listKeys",
     example: { query: { include_disabled: "true", limit: "100" }, response: { data: [exampleOf()], has_more: false } }
   }
 }))
 
-/**
- * GET `/keys/{hash}`: 200, or one of 400 401 403 404 500.
- *
- * Returns a key's record, without its secret text.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getKeyOperation = Operation.make("getKey", "GET", "/keys/:hash", {
   access: "management key",
   success: DecodedResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link getKeyOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getKeyEndpoint = Operation.endpoint(getKeyOperation, () => ({
   success: Response,
   params: key,
   reference: {
     summary: "Get a key",
-    client: "Keys.getKey",
     example: { params: exampleHash, response: { data: exampleOf() } }
   }
 }))
 
-/**
- * PATCH `/keys/{hash}`: 200, or one of 400 401 403 404 500.
- *
- * Changes the given fields of a key. Changing an ephemeral key is a 400: its properties come from
- * its parent.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const updateKeyOperation = Operation.make("updateKey", "PATCH", "/keys/:hash", {
   access: "management key",
   success: DecodedResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link updateKeyOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const updateKeyEndpoint = Operation.endpoint(updateKeyOperation, () => ({
   success: Response,
   params: key,
   payload: UpdateRequest,
   reference: {
     summary: "Change a key",
-    client: "Keys.updateKey",
     example: {
       params: exampleHash,
       request: { disabled: true },
@@ -555,29 +493,18 @@ export const updateKeyEndpoint = Operation.endpoint(updateKeyOperation, () => ({
   }
 }))
 
-/**
- * DELETE `/keys/{hash}`: 200, or one of 400 401 403 404 500.
- *
- * Deletes a key permanently. The key and its ephemeral keys stop working at once.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const deleteKeyOperation = Operation.make("deleteKey", "DELETE", "/keys/:hash", {
   access: "management key",
   success: DeleteResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link deleteKeyOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const deleteKeyEndpoint = Operation.endpoint(deleteKeyOperation, () => ({
   params: key,
   reference: {
     summary: "Delete a key",
-    client: "Keys.deleteKey",
     example: { params: exampleHash, response: { deleted: true } }
   }
 }))
@@ -597,11 +524,15 @@ export type EphemeralFailure = Operation.ErrorOf<typeof createEphemeralKeyOperat
 export type Failure = Operation.ErrorOf<typeof createKeyOperation> | ClientError
 
 /**
- * Creates a key that lives for at most 15 minutes and spends from the calling key's budget. A
- * server calls this and passes the response to a page, which cannot keep a secret: see
- * {@link EphemeralResponse}. `expires_in` is in seconds, from 1 to 900 (default: 900). Management
- * keys and ephemeral keys fail with `Forbidden`. If the response to an attempt is lost, its key
- * stays unused until it expires.
+ * Creates a key (`mg_ek_…`) that lives for at most 15 minutes, for use where a secret cannot be
+ * kept, such as in a web page. It has the parent key's permissions, unless the request restricts it
+ * to some operations or to its own files. It spends from the parent's budget, counts towards the
+ * parent's spending limit and rate limit, obeys the parent's guardrail, and stops working when the
+ * parent does. Ephemeral keys and management keys cannot create ephemeral keys: 403.
+ *
+ * @remarks
+ * A server calls this and passes the response to a page: see {@link EphemeralResponse}. If the
+ * response to an attempt is lost, its key stays unused until it expires.
  *
  * @since 0.1.0
  */
@@ -611,9 +542,11 @@ export const createEphemeralKey = (
   call(createEphemeralKeyOperation, { json: request })
 
 /**
- * Creates a key. Only this response contains its secret text. A call with the same idempotency key
- * and the same request within 24 hours returns it again. Management keys only, like all functions
- * below.
+ * Creates a key. Only this response contains its secret text. Supports `Idempotency-Key`: a
+ * repeated request returns the same key.
+ *
+ * @remarks
+ * A call with the same idempotency key and the same request within 24 hours returns the same key.
  *
  * @since 0.1.0
  */
@@ -641,7 +574,8 @@ export interface ListOptions {
 }
 
 /**
- * Lists keys, newest first. With `parent_hash`: that key's unexpired ephemeral keys.
+ * Lists keys, newest first. Disabled keys are listed only with `include_disabled`, ephemeral keys
+ * only when `parent_hash` names their parent.
  *
  * @since 0.1.0
  */
@@ -656,14 +590,27 @@ export const listKeys = (options?: ListOptions): Effect.Effect<ListResponse, Fai
     })
   )
 
-/** @since 0.1.0 */
+/**
+ * Returns a key's record, without its secret text.
+ *
+ * @since 0.1.0
+ */
 export const getKey = (hash: string): Effect.Effect<Key, Failure, GatewayClient> =>
   dataOf(call(getKeyOperation, { params: { hash } }))
 
-/** @since 0.1.0 */
+/**
+ * Changes the given fields of a key. Changing an ephemeral key is a 400: its properties come from
+ * its parent.
+ *
+ * @since 0.1.0
+ */
 export const updateKey = (hash: string, request: UpdateRequest): Effect.Effect<Key, Failure, GatewayClient> =>
   dataOf(call(updateKeyOperation, { params: { hash }, json: request }))
 
-/** @since 0.1.0 */
+/**
+ * Deletes a key permanently. The key and its ephemeral keys stop working at once.
+ *
+ * @since 0.1.0
+ */
 export const deleteKey = (hash: string): Effect.Effect<void, Failure, GatewayClient> =>
   Effect.asVoid(call(deleteKeyOperation, { params: { hash } }))

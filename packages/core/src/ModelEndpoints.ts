@@ -126,14 +126,7 @@ export type Response = {
   [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field]
 }
 
-/**
- * GET `/models/{author}/{slug}/endpoints`: 200, or one of 400 401 403 404 429 500 503.
- *
- * Lists who offers the model, with the price and the capabilities at each provider. The path names
- * the model as GET `/model/{author}/{slug}` does.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listModelEndpointsOperation = Operation.make(
   "listModelEndpoints",
   "GET",
@@ -145,18 +138,13 @@ export const listModelEndpointsOperation = Operation.make(
   }
 )
 
-/**
- * The request of {@link listModelEndpointsOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listModelEndpointsEndpoint = Operation.endpoint(listModelEndpointsOperation, () => {
   const { architecture, capabilities, id, is_free, kind, name, pricing } = modelExample
   return {
     params: modelParams(),
     reference: {
       summary: "List the offers of a model",
-      client: "ModelEndpoints.listModelEndpoints",
       arguments: ["cohere/rerank-v3.5"],
       example: {
         params: { author: "cohere", slug: "rerank-v3.5" },
@@ -209,8 +197,11 @@ export const listModelEndpointsEndpoint = Operation.endpoint(listModelEndpointsO
 export type Failure = Operation.ErrorOf<typeof listModelEndpointsOperation> | ClientError
 
 /**
- * Returns the model with this id, such as `cohere/rerank-v3.5`, and its offers. An id without a
- * slash fails with `BadRequest`, and nothing is sent.
+ * Lists who offers the model, with the price and the capabilities at each provider. The path names
+ * the model as GET `/model/{author}/{slug}` does.
+ *
+ * @remarks
+ * An id without a slash fails with `BadRequest`, and nothing is sent.
  *
  * @since 0.1.0
  */

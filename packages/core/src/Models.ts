@@ -305,18 +305,7 @@ export const Response = Schema.Struct({ data: Model })
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/**
- * GET `/models`: 200, or one of 400 401 403 404 429 500 503.
- *
- * Lists the rerank, transcription and video models for which there is a provider credential, the
- * gateway's or one that the caller's workspace stores, each kind in the order of the catalog. The
- * key's guardrail does not filter the list: a request for a model that it forbids is a 403. Without
- * `offset` and `limit` it lists all models. Filters and orders that this service has no data for,
- * such as `category` or `sort=newest`, are ignored. Those about money or privacy are a 400, and so
- * are unknown ones.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listModelsOperation = Operation.make("listModels", "GET", "/models", {
   access: "any key",
   unknownFields: "refused",
@@ -349,11 +338,7 @@ const withoutEffect = () => Schema.optionalKey(Schema.String)
 /** Names in a query, separated by commas. */
 const names = () => Schema.optionalKey(Schema.String.check(isMaxCharacters(4096)))
 
-/**
- * The request of {@link listModelsOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listModelsEndpoint = Operation.endpoint(listModelsOperation, () => ({
   query: {
     /**
@@ -435,7 +420,6 @@ export const listModelsEndpoint = Operation.endpoint(listModelsOperation, () => 
   },
   reference: {
     summary: "List models",
-    client: "Models.listModels",
     example: {
       query: { output_modalities: "rerank,transcription", limit: "100" },
       response: { object: "list", data: [modelExample], links: { next: null }, total_count: 1 }
@@ -443,12 +427,7 @@ export const listModelsEndpoint = Operation.endpoint(listModelsOperation, () => 
   }
 }))
 
-/**
- * GET `/models/count`: 200, or one of 400 401 403 404 429 500 503. Counts the models that GET
- * `/models` lists.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const countModelsOperation = Operation.make("countModels", "GET", "/models/count", {
   access: "any key",
   unknownFields: "refused",
@@ -456,11 +435,7 @@ export const countModelsOperation = Operation.make("countModels", "GET", "/model
   error: rateLimitedErrors
 })
 
-/**
- * The request of {@link countModelsOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const countModelsEndpoint = Operation.endpoint(countModelsOperation, () => ({
   query: {
     /** What the models produce, such as `rerank,video`. Separated by commas. Default: `all`. */
@@ -468,36 +443,22 @@ export const countModelsEndpoint = Operation.endpoint(countModelsOperation, () =
   },
   reference: {
     summary: "Count models",
-    client: "Models.countModels",
     example: { query: { output_modalities: "video" }, response: { data: { count: 12 } } }
   }
 }))
 
-/**
- * GET `/model/{author}/{slug}`: 200, or one of 400 401 403 404 429 500 503.
- *
- * Returns the model whose `id` is the author, a slash and the slug. Further slashes of the id are
- * part of the slug, and escaped in the path as `%2F`: `/model/replicate/google%2Fveo-3.1-fast`. A
- * suffix such as `:free` is part of the id too. A model that GET `/models` does not list is a 404.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getModelOperation = Operation.make("getModel", "GET", "/model/:author/:slug", {
   access: "any key",
   success: Response,
   error: rateLimitedErrors
 })
 
-/**
- * The request of {@link getModelOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getModelEndpoint = Operation.endpoint(getModelOperation, () => ({
   params: modelParams(),
   reference: {
     summary: "Get a model",
-    client: "Models.getModel",
     arguments: ["cohere/rerank-v3.5"],
     example: { params: { author: "cohere", slug: "rerank-v3.5" }, response: { data: modelExample } }
   }
@@ -533,7 +494,12 @@ export interface ListOptions extends OffsetPageOptions {
 }
 
 /**
- * Lists the available models.
+ * Lists the rerank, transcription and video models for which there is a provider credential, the
+ * gateway's or one that the caller's workspace stores, each kind in the order of the catalog. The
+ * key's guardrail does not filter the list: a request for a model that it forbids is a 403. Without
+ * `offset` and `limit` it lists all models. Filters and orders that this service has no data for,
+ * such as `category` or `sort=newest`, are ignored. Those about money or privacy are a 400, and so
+ * are unknown ones.
  *
  * @since 0.1.0
  */
@@ -541,7 +507,7 @@ export const listModels = (options?: ListOptions): Effect.Effect<ListResponse, F
   call(listModelsOperation, { query: { ...options } })
 
 /**
- * Counts the available models.
+ * Counts the models that GET `/models` lists.
  *
  * @since 0.1.0
  */
@@ -551,8 +517,12 @@ export const countModels = (options?: {
   Effect.map(call(countModelsOperation, { query: { ...options } }), ({ data }) => data.count)
 
 /**
- * Returns the model with this id, such as `cohere/rerank-v3.5`. An id without a slash fails with
- * `BadRequest`, and nothing is sent.
+ * Returns the model whose `id` is the author, a slash and the slug. Further slashes of the id are
+ * part of the slug, and escaped in the path as `%2F`: `/model/replicate/google%2Fveo-3.1-fast`. A
+ * suffix such as `:free` is part of the id too. A model that GET `/models` does not list is a 404.
+ *
+ * @remarks
+ * An id without a slash fails with `BadRequest`, and nothing is sent.
  *
  * @since 0.1.0
  */

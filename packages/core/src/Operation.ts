@@ -199,9 +199,10 @@ export class Declaration extends Context.Service<Declaration, Operation>()(
 export interface Reference<Success> {
   /** A title of a few words, such as `Rank documents`. */
   readonly summary: string
-  /** The client's function, such as `Rerank.rerank`. */
-  readonly client?: string
-  /** The arguments of `client`. Default: the parameters of the path, then the query or the body. */
+  /**
+   * The arguments of the client's function. Default: the parameters of the path, then the query or
+   * the body.
+   */
   readonly arguments?: ReadonlyArray<Schema.Json>
   /** A call as it is on the wire. A test decodes its bodies. */
   readonly example?: {

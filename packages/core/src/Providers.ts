@@ -56,27 +56,17 @@ export const ListResponse = Schema.Struct({
 /** @since 0.1.0 */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
-/**
- * GET `/providers`: 200, or one of 400 401 403 404 429 500 503. Lists the providers of the models
- * of GET `/models`.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listProvidersOperation = Operation.make("listProviders", "GET", "/providers", {
   access: "any key",
   success: ListResponse,
   error: rateLimitedErrors
 })
 
-/**
- * The request of {@link listProvidersOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listProvidersEndpoint = Operation.endpoint(listProvidersOperation, () => ({
   reference: {
     summary: "List providers",
-    client: "Providers.listProviders",
     example: {
       response: {
         data: [
@@ -105,7 +95,7 @@ export const listProvidersEndpoint = Operation.endpoint(listProvidersOperation, 
 export type Failure = Operation.ErrorOf<typeof listProvidersOperation> | ClientError
 
 /**
- * Lists the providers of the available models.
+ * Lists the providers of the models of GET `/models`.
  *
  * @since 0.1.0
  */

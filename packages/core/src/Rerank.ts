@@ -164,14 +164,7 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
 /** A service that is not this one may leave out `id`. */
 const Decoded = Schema.Struct({ ...Response.fields, id: Schema.optionalKey(Schema.String) })
 
-/**
- * POST `/rerank`: 200, or one of 400 401 402 403 404 413 429 500 502 503 524 529.
- *
- * Orders documents by their relevance to a query. Returns the `top_n` most relevant ones, or all.
- * Text and images can be mixed if the model is multimodal.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const rerankOperation = Operation.make("rerank", "POST", "/rerank", {
   access: "ordinary key",
   idempotency: "by key",
@@ -193,18 +186,13 @@ export const rerankOperation = Operation.make("rerank", "POST", "/rerank", {
   ]
 })
 
-/**
- * The request of {@link rerankOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const rerankEndpoint = Operation.endpoint(rerankOperation, () => ({
   success: Response,
   headers: idempotencyHeaders,
   payload: Request,
   reference: {
     summary: "Rank documents",
-    client: "Rerank.rerank",
     example: {
       request: {
         model: "sandbox/bm25",
@@ -231,8 +219,12 @@ export const rerankEndpoint = Operation.endpoint(rerankOperation, () => ({
 export type Failure = Operation.ErrorOf<typeof rerankOperation> | ClientError
 
 /**
- * Ranks documents by relevance to a query, most relevant first. An empty list of documents fails
- * with `BadRequest`, and nothing is sent. `id` is empty if the service sends none.
+ * Orders documents by their relevance to a query. Returns the `top_n` most relevant ones, or all.
+ * Text and images can be mixed if the model is multimodal.
+ *
+ * @remarks
+ * An empty list of documents fails with `BadRequest`, and nothing is sent. `id` is empty if the
+ * service sends none.
  *
  * @example
  * ```ts

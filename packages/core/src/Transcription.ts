@@ -283,14 +283,7 @@ const Decoded = Schema.Struct({
  */
 export type Response = { [Field in keyof typeof Decoded.Type]: (typeof Decoded.Type)[Field] }
 
-/**
- * POST `/audio/transcriptions`: 200, or one of 400 401 402 403 404 413 429 500
- * 502 503 504 524 529.
- *
- * Turns speech into text. Send the audio in base64 as JSON, or as a file in a form.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const transcribeOperation = Operation.make("transcribe", "POST", "/audio/transcriptions", {
   access: "ordinary key",
   idempotency: "by key",
@@ -314,18 +307,13 @@ export const transcribeOperation = Operation.make("transcribe", "POST", "/audio/
   ]
 })
 
-/**
- * The request of {@link transcribeOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const transcribeEndpoint = Operation.endpoint(transcribeOperation, () => ({
   success: Response,
   headers: idempotencyHeaders,
   payload: [Request, Form.pipe(HttpApiSchema.asMultipart())],
   reference: {
     summary: "Transcribe audio",
-    client: "Transcription.transcribe",
     example: {
       request: {
         model: "openai/whisper-1",
@@ -355,7 +343,7 @@ export const transcribeEndpoint = Operation.endpoint(transcribeOperation, () => 
 export type Failure = Operation.ErrorOf<typeof transcribeOperation> | ClientError
 
 /**
- * Transcribes audio.
+ * Turns speech into text. Send the audio in base64 as JSON, or as a file in a form.
  *
  * @since 0.1.0
  */

@@ -331,14 +331,7 @@ export type JobList = { [Field in keyof typeof DecodedJobList.Type]: (typeof Dec
 export const isFinal = (status: Open<Status>): boolean =>
   status === "completed" || status === "failed" || status === "cancelled" || status === "expired"
 
-/**
- * POST `/videos`: 202, or one of 400 401 402 403 404 413 429 500.
- *
- * Submits a video job. The cost is reserved, and charged when the job completes. Poll the job, or
- * give a `callback_url`. An error of the provider fails the job later, not this request.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const submitVideoOperation = Operation.make("submitVideo", "POST", "/videos", {
   access: "ordinary key",
   idempotency: "by key",
@@ -375,18 +368,13 @@ const completedExample = () =>
     unsigned_urls: ["/api/v1/videos/video_019aab3e5c7f7d3e9a41c2f0b6d84e11/content?index=0"]
   }) as const
 
-/**
- * The request of {@link submitVideoOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const submitVideoEndpoint = Operation.endpoint(submitVideoOperation, () => ({
   success: SubmittedJob,
   headers: idempotencyHeaders,
   payload: Request,
   reference: {
     summary: "Submit a video",
-    client: "Video.submitVideo",
     example: {
       request: {
         model: "sandbox/title-card",
@@ -407,14 +395,7 @@ const video = {
 
 const exampleParams = () => ({ id: pendingExample().id })
 
-/**
- * GET `/videos`: 200, or one of 400 401 403 404 429 500 503.
- *
- * Lists the video jobs of a workspace, newest first. A management key chooses a workspace of its
- * organization. An ephemeral key with `own_files` sees only its own jobs.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listVideosOperation = Operation.make("listVideos", "GET", "/videos", {
   access: "any key",
   unknownFields: "refused",
@@ -422,11 +403,7 @@ export const listVideosOperation = Operation.make("listVideos", "GET", "/videos"
   error: rateLimitedErrors
 })
 
-/**
- * The request of {@link listVideosOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listVideosEndpoint = Operation.endpoint(listVideosOperation, () => ({
   success: JobList,
   query: {
@@ -440,7 +417,6 @@ export const listVideosEndpoint = Operation.endpoint(listVideosOperation, () => 
   },
   reference: {
     summary: "List videos",
-    client: "Video.listVideos",
     example: {
       query: { status: "completed", limit: "20" },
       response: { data: [completedExample()], has_more: false }
@@ -448,23 +424,14 @@ export const listVideosEndpoint = Operation.endpoint(listVideosOperation, () => 
   }
 }))
 
-/**
- * GET `/videos/{id}`: 200, or one of 400 401 403 404 429 500 503. Returns a job. With `wait`, the
- * service responds when the status changes or after that many seconds, at most 60.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getVideoOperation = Operation.make("getVideo", "GET", "/videos/:id", {
   access: "any key",
   success: DecodedJob,
   error: rateLimitedErrors
 })
 
-/**
- * The request of {@link getVideoOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getVideoEndpoint = Operation.endpoint(getVideoOperation, () => ({
   success: Job,
   params: video,
@@ -474,31 +441,18 @@ export const getVideoEndpoint = Operation.endpoint(getVideoOperation, () => ({
   },
   reference: {
     summary: "Get a video",
-    client: "Video.getVideo",
     example: { params: exampleParams(), query: { wait: "30" }, response: completedExample() }
   }
 }))
 
-/**
- * GET `/videos/{id}/content`: the whole video (200), the requested range (206), or one of
- * 400 401 403 404 429 500 503.
- *
- * Downloads a video of a job that is `completed`. A `Range` header asks for a part of it, such as
- * `bytes=0-1023`.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const videoContentOperation = Operation.make("videoContent", "GET", "/videos/:id/content", {
   access: "any key",
   success: Schema.Void,
   error: rateLimitedErrors
 })
 
-/**
- * The request of {@link videoContentOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const videoContentEndpoint = Operation.endpoint(videoContentOperation, () => ({
   success: HttpApiSchema.StreamUint8Array({ contentType: "video/mp4" }),
   params: video,
@@ -508,19 +462,11 @@ export const videoContentEndpoint = Operation.endpoint(videoContentOperation, ()
   },
   reference: {
     summary: "Download a video",
-    client: "Video.videoContent",
     example: { params: exampleParams(), query: { index: "0" } }
   }
 }))
 
-/**
- * POST `/videos/{id}/cancel`: 200, or one of 400 401 403 404 429 500 503.
- *
- * Cancels a job and returns it. A job in a final state stays as it is. A canceled job costs
- * nothing.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const cancelVideoOperation = Operation.make("cancelVideo", "POST", "/videos/:id/cancel", {
   access: "any key",
   idempotency: "always",
@@ -528,17 +474,12 @@ export const cancelVideoOperation = Operation.make("cancelVideo", "POST", "/vide
   error: rateLimitedErrors
 })
 
-/**
- * The request of {@link cancelVideoOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const cancelVideoEndpoint = Operation.endpoint(cancelVideoOperation, () => ({
   success: Job,
   params: video,
   reference: {
     summary: "Cancel a video",
-    client: "Video.cancelVideo",
     example: { params: exampleParams(), response: { ...pendingExample(), status: "cancelled" } }
   }
 }))
@@ -558,7 +499,11 @@ export type SubmitFailure = Operation.ErrorOf<typeof submitVideoOperation> | Cli
 export type Failure = Operation.ErrorOf<typeof getVideoOperation> | ClientError
 
 /**
- * Submits a video job. Use `VideoProgress` to follow it.
+ * Submits a video job. The cost is reserved, and charged when the job completes. Poll the job, or
+ * give a `callback_url`. An error of the provider fails the job later, not this request.
+ *
+ * @remarks
+ * `VideoProgress` follows the job.
  *
  * @since 0.1.0
  */
@@ -580,7 +525,8 @@ export interface ListOptions extends PageOptions {
 }
 
 /**
- * Lists the video jobs of a workspace, newest first.
+ * Lists the video jobs of a workspace, newest first. A management key chooses a workspace of its
+ * organization. An ephemeral key with `own_files` sees only its own jobs.
  *
  * @since 0.1.0
  */
@@ -590,9 +536,12 @@ export const listVideos = (options?: ListOptions): Effect.Effect<JobList, Failur
   )
 
 /**
- * Returns a job's current state. With `wait`, such as `"30 seconds"`, the service responds when the
- * status changes or after that time, at most 60 seconds. It extends the time limits, and the call
- * is retried through an outage of the service, as `VideoProgress.watch` describes.
+ * Returns a job. With `wait`, the service responds when the status changes or after that many
+ * seconds, at most 60.
+ *
+ * @remarks
+ * `wait` is a duration, such as `"30 seconds"`. It extends the time limits, and the call is retried
+ * through an outage of the service, as `VideoProgress.watch` describes.
  *
  * @since 0.1.0
  */
@@ -605,12 +554,14 @@ export const getVideo = (
 }
 
 /**
- * Streams one of a finished job's videos. Default for `index`: 0, the first.
+ * Downloads a video of a job that is `completed`. A `Range` header asks for a part of it, such as
+ * `bytes=0-1023`.
  *
- * A download that is interrupted continues with the bytes that are missing: after a lost
- * connection, after a body that ends early, and after the policy's `stallTimeout` without a byte.
- * It fails if the content has changed meanwhile. A time in which the reader requests no bytes does
- * not count.
+ * @remarks
+ * Default for `index`: 0, the first. A download that is interrupted continues with the bytes that
+ * are missing: after a lost connection, after a body that ends early, and after the policy's
+ * `stallTimeout` without a byte. It fails if the content has changed meanwhile. A time in which the
+ * reader requests no bytes does not count.
  *
  * @since 0.1.0
  */
@@ -621,7 +572,8 @@ export const videoContent = (
   download(videoContentOperation, { params: { id }, query: { index: options?.index } }, options?.range)
 
 /**
- * Cancels a job. A job in a final state is returned unchanged.
+ * Cancels a job and returns it. A job in a final state stays as it is. A canceled job costs
+ * nothing.
  *
  * @since 0.1.0
  */

@@ -97,27 +97,17 @@ export const ListResponse = Schema.Struct({
 /** @since 0.1.0 */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
-/**
- * GET `/videos/models`: 200, or one of 400 401 403 404 429 500 503. Lists the video models of GET
- * `/models`.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listVideoModelsOperation = Operation.make("listVideoModels", "GET", "/videos/models", {
   access: "any key",
   success: ListResponse,
   error: rateLimitedErrors
 })
 
-/**
- * The request of {@link listVideoModelsOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listVideoModelsEndpoint = Operation.endpoint(listVideoModelsOperation, () => ({
   reference: {
     summary: "List video models",
-    client: "VideoModels.listVideoModels",
     example: {
       response: {
         data: [
@@ -165,7 +155,7 @@ export const listVideoModelsEndpoint = Operation.endpoint(listVideoModelsOperati
 export type Failure = Operation.ErrorOf<typeof listVideoModelsOperation> | ClientError
 
 /**
- * Lists the available video models.
+ * Lists the video models of GET `/models`.
  *
  * @since 0.1.0
  */

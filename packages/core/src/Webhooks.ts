@@ -178,13 +178,7 @@ const exampleDelivery = (): typeof Delivery.Encoded => ({
   ]
 })
 
-/**
- * POST `/workspaces/{id}/webhook-secret/rotate`: 200 with the new secret, or one of
- * 400 401 403 404 500. Replaces the secret that signs a workspace's webhooks. The present secret
- * keeps signing for a while, so that receivers can be changed one after the other.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const rotateWebhookSecretOperation = Operation.make(
   "rotateWebhookSecret",
   "POST",
@@ -192,17 +186,12 @@ export const rotateWebhookSecretOperation = Operation.make(
   { access: "management key", success: RotateResponse, error: managementErrors }
 )
 
-/**
- * The request of {@link rotateWebhookSecretOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const rotateWebhookSecretEndpoint = Operation.endpoint(rotateWebhookSecretOperation, () => ({
   params: { id: WorkspaceRef },
   payload: RotateRequest,
   reference: {
     summary: "Replace the webhook secret",
-    client: "Webhooks.rotateWebhookSecret",
     example: {
       params: { id: exampleWorkspaceId },
       request: { keep_previous_for: 3600 },
@@ -218,23 +207,14 @@ export const rotateWebhookSecretEndpoint = Operation.endpoint(rotateWebhookSecre
   }
 }))
 
-/**
- * GET `/webhooks/deliveries`: 200, or one of 400 401 403 404 500. Lists the events of video jobs
- * and how they were delivered, newest first.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listWebhookDeliveriesOperation = Operation.make("listWebhookDeliveries", "GET", "/webhooks/deliveries", {
   access: "management key",
   success: DeliveryListResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link listWebhookDeliveriesOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listWebhookDeliveriesEndpoint = Operation.endpoint(listWebhookDeliveriesOperation, () => ({
   query: {
     after: Page.after,
@@ -250,7 +230,6 @@ export const listWebhookDeliveriesEndpoint = Operation.endpoint(listWebhookDeliv
   },
   reference: {
     summary: "List webhook deliveries",
-    client: "Webhooks.listWebhookDeliveries",
     example: { query: { status: "delivered" }, response: { data: [exampleDelivery()], has_more: false } }
   }
 }))
@@ -260,38 +239,23 @@ const delivery = {
   id: VideoId
 }
 
-/**
- * GET `/webhooks/deliveries/{id}`: 200, or one of 400 401 403 404 500. Returns a delivery with its
- * latest attempts.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getWebhookDeliveryOperation = Operation.make("getWebhookDelivery", "GET", "/webhooks/deliveries/:id", {
   access: "management key",
   success: DeliveryResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link getWebhookDeliveryOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getWebhookDeliveryEndpoint = Operation.endpoint(getWebhookDeliveryOperation, () => ({
   params: delivery,
   reference: {
     summary: "Get a webhook delivery",
-    client: "Webhooks.getWebhookDelivery",
     example: { params: { id: "evt_7d1c2b3a" }, response: { data: exampleDelivery() } }
   }
 }))
 
-/**
- * POST `/webhooks/deliveries/{id}/redeliver`: 200 with the delivery, or one of 400 401 403 404 500.
- * Sends the webhook again at once under the same id. Its schedule of retries starts over.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const redeliverWebhookOperation = Operation.make(
   "redeliverWebhook",
   "POST",
@@ -304,16 +268,11 @@ export const redeliverWebhookOperation = Operation.make(
   }
 )
 
-/**
- * The request of {@link redeliverWebhookOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const redeliverWebhookEndpoint = Operation.endpoint(redeliverWebhookOperation, () => ({
   params: delivery,
   reference: {
     summary: "Send a webhook again",
-    client: "Webhooks.redeliverWebhook",
     example: {
       params: { id: "evt_7d1c2b3a" },
       response: { data: { ...exampleDelivery(), status: "pending", finished_at: null } }
@@ -344,8 +303,8 @@ export interface ListOptions {
 }
 
 /**
- * Replaces the secret that signs a workspace's webhooks, and returns the new one. The present one
- * keeps signing for 24 hours unless `keep_previous_for` is set.
+ * Replaces the secret that signs a workspace's webhooks. The present secret keeps signing for a
+ * while, so that receivers can be changed one after the other.
  *
  * @since 0.1.0
  */
@@ -356,7 +315,7 @@ export const rotateWebhookSecret = (
   dataOf(call(rotateWebhookSecretOperation, { params: { id: workspaceId }, json: request }))
 
 /**
- * Lists deliveries, newest first.
+ * Lists the events of video jobs and how they were delivered, newest first.
  *
  * @example
  * ```ts
@@ -376,12 +335,16 @@ export const listWebhookDeliveries = (
 ): Effect.Effect<DeliveryListResponse, Failure, GatewayClient> =>
   call(listWebhookDeliveriesOperation, { query: { ...options } })
 
-/** @since 0.1.0 */
+/**
+ * Returns a delivery with its latest attempts.
+ *
+ * @since 0.1.0
+ */
 export const getWebhookDelivery = (id: string): Effect.Effect<Delivery, Failure, GatewayClient> =>
   dataOf(call(getWebhookDeliveryOperation, { params: { id } }))
 
 /**
- * Sends a webhook again, also one that was delivered or given up.
+ * Sends the webhook again at once under the same id. Its schedule of retries starts over.
  *
  * @since 0.1.0
  */

@@ -234,30 +234,18 @@ const example = (): typeof Workspace.Encoded => ({
   is_observability_broadcast_enabled: true
 })
 
-/**
- * Creates a workspace without credits. Its `slug` must be new in the organization, which has at
- * most 1000 workspaces. Keys for it are created with its `workspace_id`.
- *
- * POST `/workspaces`: 201, or one of 400 401 403 404 500.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const createWorkspaceOperation = Operation.make("createWorkspace", "POST", "/workspaces", {
   access: "management key",
   success: Response.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
-/**
- * The request of {@link createWorkspaceOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const createWorkspaceEndpoint = Operation.endpoint(createWorkspaceOperation, () => ({
   payload: CreateRequest,
   reference: {
     summary: "Create a workspace",
-    client: "Workspaces.createWorkspace",
     example: {
       request: { name: "Search team", slug: "search-team", description: "Rerank for the product search" },
       response: { data: { ...example(), credits: 0, default_callback_url: null } }
@@ -265,84 +253,51 @@ export const createWorkspaceEndpoint = Operation.endpoint(createWorkspaceOperati
   }
 }))
 
-/**
- * Lists the workspaces of the organization in the order of creation.
- *
- * GET `/workspaces`: 200, or one of 400 401 403 404 500.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listWorkspacesOperation = Operation.make("listWorkspaces", "GET", "/workspaces", {
   access: "management key",
   success: ListResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link listWorkspacesOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const listWorkspacesEndpoint = Operation.endpoint(listWorkspacesOperation, () => ({
   query: OffsetPage,
   reference: {
     summary: "List workspaces",
-    client: "Workspaces.listWorkspaces",
     example: { query: { limit: "10" }, response: { data: [example()], total_count: 1 } }
   }
 }))
 
-/**
- * Returns a workspace of the organization, with its credits.
- *
- * GET `/workspaces/{id}`: 200, or one of 400 401 403 404 500.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getWorkspaceOperation = Operation.make("getWorkspace", "GET", "/workspaces/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
-/**
- * The request of {@link getWorkspaceOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getWorkspaceEndpoint = Operation.endpoint(getWorkspaceOperation, () => ({
   params,
   reference: {
     summary: "Get a workspace",
-    client: "Workspaces.getWorkspace",
     example: { params: { id: "search-team" }, response: { data: example() } }
   }
 }))
 
-/**
- * Changes the given fields of a workspace and keeps the others.
- *
- * PATCH `/workspaces/{id}`: 200, or one of 400 401 403 404 500.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const updateWorkspaceOperation = Operation.make("updateWorkspace", "PATCH", "/workspaces/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
-/**
- * The request of {@link updateWorkspaceOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const updateWorkspaceEndpoint = Operation.endpoint(updateWorkspaceOperation, () => ({
   params,
   payload: UpdateRequest,
   reference: {
     summary: "Change a workspace",
-    client: "Workspaces.updateWorkspace",
     example: {
       params: { id: "search-team" },
       request: { default_callback_url: "https://example.com/hooks/video" },
@@ -351,30 +306,14 @@ export const updateWorkspaceEndpoint = Operation.endpoint(updateWorkspaceOperati
   }
 }))
 
-/**
- * Deletes a workspace permanently. Its credits are moved to the default workspace. Its provider
- * keys, broadcast destinations, webhook deliveries, ended video jobs and their videos are deleted
- * with it; webhooks that were not delivered yet are not sent. Its guardrails stay, without a
- * workspace. The request log keeps its entries.
- *
- * A workspace that still has API keys, files, or requests or video jobs that have not ended is not
- * deleted: 400, and the message says what to do. The default workspace cannot be deleted.
- *
- * DELETE `/workspaces/{id}`: 200, or one of 400 401 403 404 500.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const deleteWorkspaceOperation = Operation.make("deleteWorkspace", "DELETE", "/workspaces/:id", {
   access: "management key",
   success: DeleteResponse,
   error: managementErrors
 })
 
-/**
- * The request of {@link deleteWorkspaceOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const deleteWorkspaceEndpoint = Operation.endpoint(deleteWorkspaceOperation, () => ({
   params,
   query: {
@@ -383,19 +322,11 @@ export const deleteWorkspaceEndpoint = Operation.endpoint(deleteWorkspaceOperati
   },
   reference: {
     summary: "Delete a workspace",
-    client: "Workspaces.deleteWorkspace",
     example: { params: { id: "search-team" }, response: { deleted: true } }
   }
 }))
 
-/**
- * Adds credits to a workspace's balance and returns the updated workspace. Supports
- * `Idempotency-Key`, so that a repeated request adds them once.
- *
- * POST `/workspaces/{id}/credits`: 200, or one of 400 401 403 404 500.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const addCreditsOperation = Operation.make("addCredits", "POST", "/workspaces/:id/credits", {
   access: "management key",
   idempotency: "by key",
@@ -403,18 +334,13 @@ export const addCreditsOperation = Operation.make("addCredits", "POST", "/worksp
   error: managementErrors
 })
 
-/**
- * The request of {@link addCreditsOperation}.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const addCreditsEndpoint = Operation.endpoint(addCreditsOperation, () => ({
   params,
   headers: idempotencyHeaders,
   payload: AddCreditsRequest,
   reference: {
     summary: "Add credits to a workspace",
-    client: "Workspaces.addCredits",
     example: { params: { id: "search-team" }, request: { amount: 25 }, response: { data: example() } }
   }
 }))
@@ -427,7 +353,8 @@ export const addCreditsEndpoint = Operation.endpoint(addCreditsOperation, () => 
 export type Failure = Operation.ErrorOf<typeof getWorkspaceOperation> | ClientError
 
 /**
- * Creates a workspace without credits.
+ * Creates a workspace without credits. Its `slug` must be new in the organization, which has at
+ * most 1000 workspaces. Keys for it are created with its `workspace_id`.
  *
  * @example
  * ```ts
@@ -455,7 +382,10 @@ export const listWorkspaces = (options: OffsetPageOptions = {}): Effect.Effect<L
   call(listWorkspacesOperation, { query: { ...options } })
 
 /**
- * Returns the workspace with this `id` or `slug`.
+ * Returns a workspace of the organization, with its credits.
+ *
+ * @remarks
+ * Takes the workspace's `id` or `slug`.
  *
  * @since 0.1.0
  */
@@ -463,7 +393,7 @@ export const getWorkspace = (id: string): Effect.Effect<Workspace, Failure, Gate
   dataOf(call(getWorkspaceOperation, { params: { id } }))
 
 /**
- * Changes the given fields.
+ * Changes the given fields of a workspace and keeps the others.
  *
  * @since 0.1.0
  */
@@ -471,8 +401,13 @@ export const updateWorkspace = (id: string, request: UpdateRequest): Effect.Effe
   dataOf(call(updateWorkspaceOperation, { params: { id }, json: request }))
 
 /**
- * Deletes a workspace permanently and moves its credits to the default workspace. Fails with
- * `BadRequest` while it has API keys, files or unfinished requests.
+ * Deletes a workspace permanently. Its credits are moved to the default workspace. Its provider
+ * keys, broadcast destinations, webhook deliveries, ended video jobs and their videos are deleted
+ * with it; webhooks that were not delivered yet are not sent. Its guardrails stay, without a
+ * workspace. The request log keeps its entries.
+ *
+ * A workspace that still has API keys, files, or requests or video jobs that have not ended is not
+ * deleted: 400, and the message says what to do. The default workspace cannot be deleted.
  *
  * @since 0.1.0
  */
@@ -480,7 +415,8 @@ export const deleteWorkspace = (id: string): Effect.Effect<void, Failure, Gatewa
   Effect.asVoid(call(deleteWorkspaceOperation, { params: { id } }))
 
 /**
- * Adds credits to the workspace's balance.
+ * Adds credits to a workspace's balance and returns the updated workspace. Supports
+ * `Idempotency-Key`, so that a repeated request adds them once.
  *
  * @since 0.1.0
  */

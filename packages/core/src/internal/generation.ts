@@ -220,14 +220,7 @@ export const Response = Schema.Struct({ data: Generation })
 /** @since 0.1.0 */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/**
- * GET `/generation?id=`: 200, or one of 400 401 403 404 500 503. Returns what one paid request
- * cost, who served it and how long it took. Ordinary keys see the requests of their workspace,
- * management keys those of their organization. An ephemeral key with `own_files` sees only its own
- * requests.
- *
- * @since 0.1.0
- */
+/** @since 0.1.0 */
 export const getGenerationOperation = Operation.make("getGeneration", "GET", "/generation", {
   access: "any key",
   success: Response,

@@ -191,18 +191,20 @@ const effectSample = (
   ].join("\n")
 }
 
-/** The same call in four ways. `isBytes`: the response is a stream of bytes. */
+/**
+ * The same call in four ways. `client`: the path of the client's function, such as `Rerank.rerank`.
+ * `isBytes`: the response is a stream of bytes.
+ */
 export const codeSamples = (
   operation: Operation,
+  client: string,
   reference: Reference<unknown>,
   isBytes: boolean
 ): ReadonlyArray<CodeSample> => {
-  const { client, example = {} } = reference
+  const { example = {} } = reference
   return [
     { lang: "bash", label: "curl", source: curl(operation, example, isBytes) },
-    ...(client === undefined
-      ? []
-      : [{ lang: "typescript", label: "TypeScript", source: effectSample(client, reference, isBytes) }]),
+    { lang: "typescript", label: "TypeScript", source: effectSample(client, reference, isBytes) },
     { lang: "javascript", label: "fetch", source: fetchSample(operation, example, isBytes) },
     { lang: "python", label: "Python", source: pythonSample(operation, example, isBytes) }
   ]

@@ -243,9 +243,7 @@ export const make = (): { readonly [key: string]: unknown } => {
       }
     }
     const parameters = JsonSchema.listOf(source["parameters"]).map((each) => parameter(each, declaration))
-    const text = [descriptions[`${path}Operation`], source["description"]]
-      .filter((part) => typeof part === "string")
-      .join("\n\n")
+    const text = [descriptions[path], source["description"]].filter((part) => typeof part === "string").join("\n\n")
     return {
       operationId: operation.identifier,
       tags: source["tags"],
@@ -255,7 +253,7 @@ export const make = (): { readonly [key: string]: unknown } => {
       parameters: isBinary ? [...parameters, ...Responses.rangeParameters] : parameters,
       ...(source["requestBody"] === undefined ? {} : { requestBody: requestBody(source["requestBody"], declaration) }),
       responses,
-      ...(reference === undefined ? {} : { "x-code-samples": codeSamples(operation, reference, isBinary) })
+      ...(reference === undefined ? {} : { "x-code-samples": codeSamples(operation, path, reference, isBinary) })
     }
   }
 
