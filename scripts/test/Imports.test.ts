@@ -1,5 +1,5 @@
-// The direction of imports: core ← node, browser, testing, offers ← providers, sandbox, server ← apps.
-// Of the last three, none imports another; tests of the server may.
+// The direction of imports: core, settings ← node, browser, testing, offers ← providers, sandbox,
+// server ← apps. Of providers, sandbox and server, none imports another; tests of the server may.
 import { describe, expect, it } from "vitest"
 import { imports, type Package, packages, sources, withoutComments } from "./Workspace.ts"
 
@@ -10,8 +10,9 @@ const mayImport = (from: Package, to: string): boolean => {
   // The benchmarks start the same servers as the tests, and nobody installs them either.
   if (to === "test-services") return from.name === "bench"
   if (from.group !== "packages") return packages.some((other) => other.group === "packages" && other.name === to)
-  if (from.name === "core") return false
-  if (["providers", "sandbox", "server"].includes(from.name)) return to === "core" || to === "offers"
+  if (from.name === "core" || from.name === "settings") return false
+  if (to === "settings") return from.name === "server"
+  if (to === "offers") return ["providers", "sandbox", "server"].includes(from.name)
   return to === "core"
 }
 

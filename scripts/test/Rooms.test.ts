@@ -9,8 +9,6 @@ import { imports, packages, type Source, sources } from "./Workspace.ts"
  */
 const rooms = [
   "internal",
-  "Nearest.ts",
-  "Setting.ts",
   "GatewayServerConfig.ts",
   "observability",
   "storage",

@@ -1,7 +1,8 @@
 /** Reads the settings of {@link Settings} from the flags, the environment and the settings file. */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import { nearest } from "@model-gateway/server/Nearest"
-import * as Setting from "@model-gateway/server/Setting"
+import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
+import { nearest } from "@model-gateway/settings/Nearest"
+import * as Setting from "@model-gateway/settings/Setting"
 import { type Config, ConfigProvider, Context, Effect, Option, Path, Redacted, SchemaIssue } from "effect"
 import { statSync } from "node:fs"
 import { Failure } from "./Failure.ts"
@@ -38,7 +39,7 @@ export interface FileKey {
   readonly source: string
 }
 
-const prefix = Setting.variablePrefix
+const prefix = GatewayServerConfig.variablePrefix
 
 /** Variables that the clients on this machine read. The gateway ignores them. */
 const clientVariables = ["API_KEY", "BASE_URL", "MANAGEMENT_KEY", "WORKSPACE_ID"].map((name) => prefix + name)
@@ -50,7 +51,7 @@ const byVariable = new Map(declared.map((setting) => [setting.variable, setting]
 
 const rejectUnknown = Effect.fnUntraced(function* (environment: Readonly<Record<string, string | undefined>>) {
   // Users may add the prefix to a variable without it: MODEL_GATEWAY_COHERE_API_KEY.
-  const similar = new Map(declared.map(({ name, variable }) => [Setting.variableOf(name), variable]))
+  const similar = new Map(declared.map(({ name, variable }) => [prefix + Setting.variableOf(name), variable]))
   for (const [name, text] of Object.entries(environment)) {
     if (!name.startsWith(prefix) || text === undefined || text === "") continue
     if (byVariable.has(name) || name === fileVariable || clientVariables.includes(name)) continue

@@ -11,7 +11,9 @@ import type { Variables } from "@model-gateway/offers/Adapter"
 import { adapters, type AnyAdapter } from "@model-gateway/providers/Adapters"
 import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
-import * as Setting from "@model-gateway/server/Setting"
+import * as ObjectStoreUrl from "@model-gateway/server/storage/s3/ObjectStoreUrl"
+import * as RedisUrl from "@model-gateway/server/storage/redis/RedisUrl"
+import * as Setting from "@model-gateway/settings/Setting"
 import { type Config, Duration, JsonSchema, type Option } from "effect"
 import { Flag } from "effect/cli"
 import { fileURLToPath } from "node:url"
@@ -53,7 +55,7 @@ export const upstreamOf = (name: string): ReturnType<typeof ownUpstream> | undef
   Object.hasOwn(ownUpstreams, name) ? ownUpstreams[name] : undefined
 
 /** The declarations of the executable, under their keys in the settings file. */
-export const declarations = {
+export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix, {
   host: Setting.text("host", {
     allowed: "a host name or address",
     default: "127.0.0.1",
@@ -86,13 +88,13 @@ export const declarations = {
     default: 10,
     description: "Maximum number of connections of this process to Postgres"
   }),
-  objectStoreUrl: Setting.objectStoreUrl("object-store-url", {
+  objectStoreUrl: ObjectStoreUrl.setting("object-store-url", {
     variable: "OBJECT_STORE_URL",
     description:
       "Object store for files and videos, which several machines share: s3://bucket/prefix?region=…&endpoint=…&pathStyle=true. " +
       "Without it, they are stored in the data folder"
   }),
-  redisUrl: Setting.redisUrl("redis-url", {
+  redisUrl: RedisUrl.setting("redis-url", {
     variable: "REDIS_URL",
     description:
       "Redis in which several processes count rate limits and circuits together. Without it, each process counts by itself"
@@ -147,7 +149,7 @@ export const declarations = {
     description: "URL of the API of Anthropic, for the files of callers with a provider key of their own"
   }),
   upstreams: ownUpstreams
-} satisfies Setting.Group
+})
 
 /** The settings of the executable. */
 export interface Settings extends Setting.Values<typeof declarations> {}
@@ -165,7 +167,7 @@ export const samplePage = fileURLToPath(new URL("../../sample/dist/web", import.
 export const configFlag = Flag.String("config").pipe(
   Flag.withMetavar("file"),
   Flag.withDescription(
-    `JSON file of settings, such as { "port": 9000, "videos": { "concurrency": 8 } } (${Setting.variablePrefix}CONFIG)`
+    `JSON file of settings, such as { "port": 9000, "videos": { "concurrency": 8 } } (${GatewayServerConfig.variablePrefix}CONFIG)`
   ),
   Flag.optional
 )

@@ -2,8 +2,8 @@
  * Reads the settings file: a JSON object with a key for each setting, in nested groups, and the
  * parts of {@link ModelSettings}. Errors name the line.
  */
-import { nearest } from "@model-gateway/server/Nearest"
-import * as Setting from "@model-gateway/server/Setting"
+import { nearest } from "@model-gateway/settings/Nearest"
+import * as Setting from "@model-gateway/settings/Setting"
 import { Effect, FileSystem, SchemaParser } from "effect"
 import { findNodeAtLocation, getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser"
 import { Failure } from "./Failure.ts"

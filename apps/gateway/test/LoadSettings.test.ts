@@ -1,4 +1,4 @@
-import * as Setting from "@model-gateway/server/Setting"
+import * as Setting from "@model-gateway/settings/Setting"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Settings from "../src/Settings.ts"

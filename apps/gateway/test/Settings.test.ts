@@ -1,7 +1,7 @@
 import { adapters } from "@model-gateway/providers/Adapters"
 import { dataPolicies, models } from "@model-gateway/providers/Catalogue"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
-import * as Setting from "@model-gateway/server/Setting"
+import * as Setting from "@model-gateway/settings/Setting"
 import { ConfigProvider, Effect } from "effect"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

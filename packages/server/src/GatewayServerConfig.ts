@@ -5,17 +5,20 @@
  * and times as `20 seconds`.
  */
 import { presets } from "@model-gateway/core/WireNames"
+import * as Setting from "@model-gateway/settings/Setting"
 import { type Config, Context, Duration, Layer, Schema } from "effect"
 import { ExemptHost } from "./internal/ExemptHost.ts"
 import { NameServer } from "./internal/NameServer.ts"
 import { Origin } from "./internal/Origin.ts"
 import { ProxyNetwork } from "./internal/ProxyNetwork.ts"
-import * as Setting from "./Setting.ts"
 
 const mebibyte = 1024 * 1024
 
+/** Prefix of the environment variables that a setting's name gives. */
+export const variablePrefix = "MODEL_GATEWAY_"
+
 /** The declaration of every setting, under its key in a settings file. */
-export const declarations = {
+export const declarations = Setting.prefixed(variablePrefix, {
   /** Maximum size of a request body. A larger one is rejected with a 413. */
   bodyLimits: {
     rerank: Setting.size("body-limit-rerank", {
@@ -262,7 +265,7 @@ export const declarations = {
     description:
       "Bearer token for /metrics. Without it, /metrics answers only local requests. Other users of this machine can see a flag: prefer the environment or the file"
   })
-} satisfies Setting.Group
+})
 
 /** All settings. */
 export interface Settings extends Setting.Values<typeof declarations> {}

@@ -2,7 +2,7 @@
 import { ofPreset } from "@model-gateway/core/WireNames"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
-import * as Setting from "@model-gateway/server/Setting"
+import * as Setting from "@model-gateway/settings/Setting"
 import { Lifecycle } from "@model-gateway/server/http/Lifecycle"
 import { type Bootstrapped, WorkspaceStore } from "@model-gateway/server/access/WorkspaceStore"
 import { Console, type Context, Duration, Effect, Layer, Logger, Redacted, References } from "effect"

@@ -9,7 +9,7 @@ import { EnvelopeError, type Issue, phrases } from "@model-gateway/core/GatewayE
 import { type Cause, Effect, SchemaAST, SchemaIssue } from "effect"
 import { HttpServerError, Multipart } from "effect/http"
 import { HttpApiError } from "effect/http-api"
-import { nearest } from "../Nearest.ts"
+import { nearest } from "@model-gateway/settings/Nearest"
 import { StorageError } from "../storage/sql/StorageError.ts"
 import { BodyMemoryFull } from "./BodyMemory.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
@@ -333,7 +333,7 @@ export const kindOf = (error: unknown): string => {
  * ```ts
  * import { Effect } from "effect"
  * import * as Failures from "./Failures.ts"
- * import { nearest } from "../Nearest.ts"
+ * import { nearest } from "@model-gateway/settings/Nearest"
 import { StorageError } from "../storage/sql/StorageError.ts"
  *
  * const read: Effect.Effect<string, StorageError> = Effect.succeed("row")

@@ -9,7 +9,7 @@
  */
 import { Duration, Effect, Exit, FileSystem, Layer, Option, Pull, Result, type Scope, Semaphore, Stream } from "effect"
 import { createHash } from "node:crypto"
-import * as ObjectStoreUrl from "../internal/ObjectStoreUrl.ts"
+import * as ObjectStoreUrl from "../storage/s3/ObjectStoreUrl.ts"
 import * as S3Client from "../storage/s3/S3Client.ts"
 import { S3Error } from "../storage/s3/S3Error.ts"
 import * as DiskFailure from "./DiskFailure.ts"

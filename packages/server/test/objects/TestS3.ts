@@ -12,7 +12,7 @@ import {
   startFaults,
   startS3
 } from "@model-gateway/test-services/s3"
-import * as ObjectStoreUrl from "../../src/internal/ObjectStoreUrl.ts"
+import * as ObjectStoreUrl from "../../src/storage/s3/ObjectStoreUrl.ts"
 import * as S3ObjectStore from "../../src/objects/S3ObjectStore.ts"
 import * as UploadFolder from "../../src/objects/UploadFolder.ts"
 import * as S3Client from "../../src/storage/s3/S3Client.ts"

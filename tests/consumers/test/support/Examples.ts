@@ -20,7 +20,9 @@ const documents = (project: Project): ReadonlyArray<string> => {
       return [
         "README.md",
         ...globSync("docs/guide/*.md", { cwd: root }).toSorted(),
-        ...["core", "node", "offers", "providers", "sandbox", "server"].map((name) => `packages/${name}/README.md`)
+        ...["core", "node", "offers", "providers", "sandbox", "server", "settings"].map(
+          (name) => `packages/${name}/README.md`
+        )
       ]
     case "page":
       return ["packages/browser/README.md"]

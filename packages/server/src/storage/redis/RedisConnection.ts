@@ -13,7 +13,7 @@ import { createClient } from "@redis/client"
 import { Context, Deferred, Duration, Effect, Layer, type Redacted, Schedule, type Scope } from "effect"
 import * as Redis from "effect/persistence/Redis"
 import { isIP } from "node:net"
-import * as RedisUrl from "../../internal/RedisUrl.ts"
+import * as RedisUrl from "./RedisUrl.ts"
 import * as Readiness from "../../observability/Readiness.ts"
 
 /** The state of the connection. */

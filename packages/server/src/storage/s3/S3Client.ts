@@ -9,7 +9,7 @@ import type { S3ClientConfig } from "@aws-sdk/client-s3"
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import { Duration, Effect, Option, Stream } from "effect"
 import { Readable } from "node:stream"
-import type { S3Location } from "../../internal/ObjectStoreUrl.ts"
+import type { S3Location } from "./ObjectStoreUrl.ts"
 import { fromUnknown, type S3Error } from "./S3Error.ts"
 
 /** Time limits, and the size of a page. */

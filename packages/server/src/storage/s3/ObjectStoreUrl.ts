@@ -2,6 +2,7 @@
  * The URL of an object store: `s3://bucket/prefix?region=eu-central-1`. It names the place, and
  * never contains credentials.
  */
+import * as Setting from "@model-gateway/settings/Setting"
 import { Result, Schema } from "effect"
 
 /** A place on an object store that speaks the S3 API. */
@@ -75,3 +76,7 @@ export const ObjectStoreUrl = Schema.String.check(
     return Result.isSuccess(parsed) ? undefined : parsed.failure
   })
 )
+
+/** A setting with such a URL. Without it, the value is undefined. */
+export const setting = (name: string, options: Setting.Options): Setting.Setting<string | undefined> =>
+  Setting.text(name, { ...options, schema: ObjectStoreUrl, allowed, default: undefined })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Redacted } from "effect"
-import * as RedisUrl from "../../src/internal/RedisUrl.ts"
+import * as RedisUrl from "../../../src/storage/redis/RedisUrl.ts"
 
 describe("RedisUrl", () => {
   it("has a host, and by default port 6379, database 0, no TLS, no user and no password", () => {

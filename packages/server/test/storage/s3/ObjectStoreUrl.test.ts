@@ -1,6 +1,6 @@
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
-import * as ObjectStoreUrl from "../../src/internal/ObjectStoreUrl.ts"
+import * as ObjectStoreUrl from "../../../src/storage/s3/ObjectStoreUrl.ts"
 
 describe("the URL of an object store", () => {
   it("names a bucket of AWS, whose region may come from elsewhere", () => {

@@ -1,4 +1,8 @@
-/** Suggests the name that a mistyped one most likely stands for. */
+/**
+ * Suggests the name that a mistyped one most likely stands for.
+ *
+ * @since 0.1.0
+ */
 
 /** The edit distance (Levenshtein) between two texts. */
 const distance = (a: string, b: string): number => {
@@ -28,6 +32,10 @@ const farness = (a: string, b: string): number => {
   return distance(left, right) / (isPart(left, right) || isPart(right, left) ? 4 : 1)
 }
 
-/** The candidate that is nearest, the first of several. `candidates` must not be empty. */
+/**
+ * The candidate that is nearest, the first of several. `candidates` must not be empty.
+ *
+ * @since 0.1.0
+ */
 export const nearest = (name: string, candidates: ReadonlyArray<string>): string =>
   candidates.reduce((best, candidate) => (farness(name, candidate) < farness(name, best) ? candidate : best))

@@ -10,16 +10,18 @@
  *
  * @example
  * ```ts
- * import * as Setting from "@model-gateway/server/Setting"
+ * import * as Setting from "@model-gateway/settings/Setting"
  *
  * const declarations = {
  *   cache: {
  *     entries: Setting.integer("cache-entries", { minimum: 1, default: 100, description: "Cached entries" })
  *   }
  * }
- * // Config<{ readonly cache: { readonly entries: number } }>, from MODEL_GATEWAY_CACHE_ENTRIES
+ * // Config<{ readonly cache: { readonly entries: number } }>, from CACHE_ENTRIES
  * const config = Setting.config(declarations)
  * ```
+ *
+ * @since 0.1.0
  */
 import {
   ByteSize,
@@ -36,22 +38,27 @@ import {
   SchemaIssue,
   SchemaParser
 } from "effect"
-import * as ObjectStoreUrl from "./internal/ObjectStoreUrl.ts"
-import * as RedisUrl from "./internal/RedisUrl.ts"
 
-/** Prefix of the environment variables that a setting's name gives. */
-export const variablePrefix = "MODEL_GATEWAY_"
+/**
+ * The environment variable of a setting with this name, unless its declaration has another.
+ *
+ * @since 0.1.0
+ */
+export const variableOf = (name: string): string => name.toUpperCase().replaceAll("-", "_")
 
-/** The environment variable of a setting with this name, unless its declaration has another. */
-export const variableOf = (name: string): string => variablePrefix + name.toUpperCase().replaceAll("-", "_")
-
-/** The declaration of one setting. */
+/**
+ * The declaration of one setting.
+ *
+ * @since 0.1.0
+ */
 export interface Setting<out A> {
   readonly _tag: "Setting"
   /** The name of the flag, without its dashes: `data-dir`. */
   readonly name: string
-  /** The environment variable: `MODEL_GATEWAY_DATA_DIR`. */
+  /** The environment variable: `DATA_DIR`. */
   readonly variable: string
+  /** Whether the declaration names the variable. Then the prefix of a group does not apply. */
+  readonly hasOwnVariable: boolean
   readonly description: string
   /** The values allowed, to complete "is not …": `a whole number from 0 to 65535`. */
   readonly allowed: string
@@ -66,34 +73,54 @@ export interface Setting<out A> {
    * Whether there is a flag. Secrets have none: all users of a machine can see its command lines.
    */
   readonly hasFlag: boolean
-  /** Reads {@link variable}. Without it, the value is the default. */
-  readonly config: Config.Config<A>
+  /** Reads a variable. Without it, the value is the default. */
+  readonly read: (variable: string) => Config.Config<A>
   /** Describes the value in a settings file. */
   readonly jsonSchema: () => JsonSchema.JsonSchema
   /** Why a value of a program is not allowed. Undefined if it is. */
   readonly issueOf: (value: unknown) => SchemaIssue.Issue | undefined
 }
 
-/** Settings by their keys in a settings file. */
+/**
+ * Settings by their keys in a settings file.
+ *
+ * @since 0.1.0
+ */
 export interface Group {
   readonly [key: string]: Setting<unknown> | Group
 }
 
-/** The values of a group. */
+/**
+ * The values of a group.
+ *
+ * @since 0.1.0
+ */
 export type Values<G> = { readonly [Key in keyof G]: G[Key] extends Setting<infer A> ? A : Values<G[Key]> }
 
-/** Some values of a group. */
+/**
+ * Some values of a group.
+ *
+ * @since 0.1.0
+ */
 export type PartialValues<G> = {
   readonly [Key in keyof G]?: (G[Key] extends Setting<infer A> ? A : PartialValues<G[Key]>) | undefined
 }
 
-/** A setting with its place in a group: `["videos", "concurrency"]`. */
+/**
+ * A setting with its place in a group: `["videos", "concurrency"]`.
+ *
+ * @since 0.1.0
+ */
 export interface Entry {
   readonly path: ReadonlyArray<string>
   readonly setting: Setting<unknown>
 }
 
-/** What every kind of setting has. */
+/**
+ * What every kind of setting has.
+ *
+ * @since 0.1.0
+ */
 export interface Options {
   /** What the setting does, for the help and the documentation. */
   readonly description: string
@@ -116,7 +143,6 @@ interface Declaration<A, Default> extends Options {
 
 const declare = <A, Default>(name: string, declaration: Declaration<A, Default>): Setting<A | Default> => {
   const { allowed, default: fallback, description, isSecret = false, schema, textSchema } = declaration
-  const variable = declaration.variable ?? variableOf(name)
   const defaultText =
     typeof fallback === "string" || typeof fallback === "number"
       ? (declaration.defaultText ?? fallback)
@@ -125,7 +151,8 @@ const declare = <A, Default>(name: string, declaration: Declaration<A, Default>)
   return {
     _tag: "Setting",
     name,
-    variable,
+    variable: declaration.variable ?? variableOf(name),
+    hasOwnVariable: declaration.variable !== undefined,
     description,
     allowed,
     default: fallback,
@@ -133,7 +160,7 @@ const declare = <A, Default>(name: string, declaration: Declaration<A, Default>)
     isList: textSchema !== undefined,
     isSecret,
     hasFlag: declaration.hasFlag ?? !isSecret,
-    config: Config.withDefault(Config.schema(textSchema ?? schema, variable), fallback),
+    read: (variable) => Config.withDefault(Config.schema(textSchema ?? schema, variable), fallback),
     jsonSchema: () => ({
       ...JsonSchema.toDocumentDraft07(Schema.toJsonSchemaDocument(schema)).schema,
       description: `${description}. Allowed: ${allowed}.`,
@@ -160,15 +187,27 @@ const between = (
 const range = ({ maximum, minimum }: Bounds) =>
   maximum === undefined ? Schema.isGreaterThanOrEqualTo(minimum) : Schema.isBetween({ minimum, maximum })
 
-/** A whole number. */
+/**
+ * A whole number.
+ *
+ * @since 0.1.0
+ */
 export const integer = (name: string, { what = "a whole number", ...options }: Options & Bounds): Setting<number> =>
   declare(name, { ...options, schema: Schema.Int.check(range(options)), allowed: between(what, options) })
 
-/** A number. */
+/**
+ * A number.
+ *
+ * @since 0.1.0
+ */
 export const number = (name: string, { what = "a number", ...options }: Options & Bounds): Setting<number> =>
   declare(name, { ...options, schema: Schema.Finite.check(range(options)), allowed: between(what, options) })
 
-/** A number of bytes, at least 1, written as such or with a unit: `8 MiB`. */
+/**
+ * A number of bytes, at least 1, written as such or with a unit: `8 MiB`.
+ *
+ * @since 0.1.0
+ */
 export const size = <Default extends number | undefined>(
   name: string,
   options: Options & { readonly default: Default }
@@ -195,7 +234,11 @@ const units = [
   [1000, "second"]
 ] as const
 
-/** A duration in words, as a setting is written: `30 seconds`. */
+/**
+ * A duration in words, as a setting is written: `30 seconds`.
+ *
+ * @since 0.1.0
+ */
 export const formatDuration = (duration: Duration.Duration): string => {
   const millis = Duration.toMillis(duration)
   if (millis === 0) return "0 seconds"
@@ -226,7 +269,11 @@ const spanAllowed = ({ maximum, minimum }: Span): string => {
   return between("a duration", { minimum: formatDuration(minimum), maximum: most })
 }
 
-/** A duration, written as `20 seconds`. */
+/**
+ * A duration, written as `20 seconds`.
+ *
+ * @since 0.1.0
+ */
 export const duration = (
   name: string,
   options: Options & Span & { readonly default: Duration.Duration }
@@ -238,7 +285,11 @@ export const duration = (
     defaultText: formatDuration(options.default)
   })
 
-/** A duration, or `never`, which is undefined and the default. */
+/**
+ * A duration, or `never`, which is undefined and the default.
+ *
+ * @since 0.1.0
+ */
 export const durationOrNever = (name: string, options: Options & Span): Setting<Duration.Duration | undefined> => {
   const Never = Schema.Literal("never").pipe(
     Schema.decodeTo(Schema.Undefined, {
@@ -255,7 +306,11 @@ export const durationOrNever = (name: string, options: Options & Span): Setting<
   })
 }
 
-/** One of several words. */
+/**
+ * One of several words.
+ *
+ * @since 0.1.0
+ */
 export const literals = <const Values extends ReadonlyArray<string>>(
   name: string,
   values: Values,
@@ -265,6 +320,8 @@ export const literals = <const Values extends ReadonlyArray<string>>(
 
 /**
  * A text that `schema` allows, which `allowed` describes in errors. Default: any that is not empty.
+ *
+ * @since 0.1.0
  */
 export const text = <Default extends string | undefined>(
   name: string,
@@ -276,20 +333,10 @@ export const text = <Default extends string | undefined>(
 ): Setting<string | Default> => declare(name, { ...options, schema: options.schema ?? Schema.NonEmptyString })
 
 /**
- * The place of an object store, such as `s3://bucket?region=eu-central-1`. Without it the value is
- * undefined.
- */
-export const objectStoreUrl = (name: string, options: Options): Setting<string | undefined> =>
-  declare(name, {
-    ...options,
-    schema: ObjectStoreUrl.ObjectStoreUrl,
-    allowed: ObjectStoreUrl.allowed,
-    default: undefined
-  })
-
-/**
  * A list, empty by default. The errors of `item` are shown, so its checks should state what is
  * wrong with an item, as a sentence.
+ *
+ * @since 0.1.0
  */
 export const list = <A>(
   name: string,
@@ -311,7 +358,11 @@ export const list = <A>(
   return declare(name, { ...options, schema, textSchema: separated, default: [] })
 }
 
-/** A secret text. Without it the value is undefined. */
+/**
+ * A secret text. Without it the value is undefined.
+ *
+ * @since 0.1.0
+ */
 export const secret = (
   name: string,
   options: Options & {
@@ -322,22 +373,44 @@ export const secret = (
 ): Setting<Redacted.Redacted | undefined> =>
   declare(name, { ...options, default: undefined, isSecret: true, hasFlag: options.hasFlag ?? false })
 
-/** The URL of a Redis. It is a secret, because it may have a password. */
-export const redisUrl = (name: string, options: Options): Setting<Redacted.Redacted | undefined> =>
-  secret(name, { ...options, schema: RedisUrl.Secret, allowed: RedisUrl.allowed })
-
-/** Whether a member of a group is a setting. Otherwise it is a group. */
+/**
+ * Whether a member of a group is a setting. Otherwise it is a group.
+ *
+ * @since 0.1.0
+ */
 export const isSetting = (node: Setting<unknown> | Group): node is Setting<unknown> =>
   Predicate.isTagged(node, "Setting")
 
-/** All settings of a group, in the order of their declarations. */
+/**
+ * All settings of a group, in the order of their declarations.
+ *
+ * @since 0.1.0
+ */
 export const entries = (group: Group, prefix: ReadonlyArray<string> = []): ReadonlyArray<Entry> =>
   Object.entries(group).flatMap(([key, node]) => {
     const path = [...prefix, key]
     return isSetting(node) ? [{ path, setting: node }] : entries(node, path)
   })
 
-/** What is declared under a key. Undefined: nothing. */
+/**
+ * The group with this prefix for the environment variables of its settings, such as `MY_APP_`.
+ * Variables that a declaration names itself stay as they are.
+ *
+ * @since 0.1.0
+ */
+export function prefixed<G extends Group>(prefix: string, group: G): G
+export function prefixed(prefix: string, group: Group): Group {
+  return Records.map(group, (node) => {
+    if (!isSetting(node)) return prefixed(prefix, node)
+    return node.hasOwnVariable ? node : { ...node, variable: prefix + node.variable }
+  })
+}
+
+/**
+ * What is declared under a key. Undefined: nothing.
+ *
+ * @since 0.1.0
+ */
 export const lookup = (group: Group, key: string): Setting<unknown> | Group | undefined =>
   Object.hasOwn(group, key) ? group[key] : undefined
 
@@ -352,10 +425,14 @@ function build(group: Group, valueOf: (entry: Entry) => unknown): unknown {
   return recur(group, [])
 }
 
-/** Reads all settings of a group from their environment variables. */
+/**
+ * Reads all settings of a group from their environment variables.
+ *
+ * @since 0.1.0
+ */
 export const config = <G extends Group>(group: G): Config.Config<Values<G>> => {
   const all = entries(group)
-  return Config.all(all.map(({ setting }) => setting.config)).pipe(
+  return Config.all(all.map(({ setting }) => setting.read(setting.variable))).pipe(
     Config.map((values) => {
       const read = new Map(all.map(({ setting }, index) => [setting, values[index]]))
       return build(group, ({ setting }) => read.get(setting))
@@ -366,6 +443,8 @@ export const config = <G extends Group>(group: G): Config.Config<Values<G>> => {
 /**
  * Adds the defaults to some values of a group. Throws a `RangeError` on a value that is not
  * allowed.
+ *
+ * @since 0.1.0
  */
 export const make = <G extends Group>(group: G, values: PartialValues<G>): Values<G> =>
   build(group, ({ path, setting }) => {
@@ -381,13 +460,19 @@ const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 /** A text without the user names and passwords of its URLs. */
 const withoutUsers = (text: string): string => text.replaceAll(/\/\/[^/\s"]*@/g, "//…@")
 
-/** A value in an error message. Never contains the user name and password of a URL. */
+/**
+ * A value in an error message. Never contains the user name and password of a URL.
+ *
+ * @since 0.1.0
+ */
 export const format = (value: unknown): string =>
   withoutUsers(Duration.isDuration(value) ? formatDuration(value) : Formatter.format(value))
 
 /**
  * What is wrong with a value, as a sentence: `--port is "x", which is not a port from 0 to 65535.`
  * Never contains the value of a secret, nor the user name and password of a URL.
+ *
+ * @since 0.1.0
  */
 export const problem = (
   setting: Setting<unknown>,
@@ -402,12 +487,20 @@ export const problem = (
   return `${source} is ${format(value)}, which is not ${setting.allowed}${reason}.`
 }
 
-/** The JSON Schema of a group. */
+/**
+ * The JSON Schema of a group.
+ *
+ * @since 0.1.0
+ */
 export interface ObjectSchema extends JsonSchema.JsonSchema {
   readonly properties: Readonly<Record<string, JsonSchema.JsonSchema>>
 }
 
-/** The JSON Schema (draft 7) of a settings file. */
+/**
+ * The JSON Schema (draft 7) of a settings file.
+ *
+ * @since 0.1.0
+ */
 export const jsonSchema = (group: Group): ObjectSchema => ({
   type: "object",
   additionalProperties: false,

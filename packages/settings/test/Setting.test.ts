@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Redacted, Schema } from "effect"
 import * as Setting from "../src/Setting.ts"
 
-const declarations = {
+const declarations = Setting.prefixed("APP_", {
   port: Setting.integer("port", { what: "a port", minimum: 0, maximum: 9, default: 8, description: "Port" }),
   cache: {
     size: Setting.size("cache-size", { default: undefined, description: "Cache size" }),
@@ -35,7 +35,7 @@ const declarations = {
       description: "Key"
     })
   }
-} satisfies Setting.Group
+})
 
 const read = (environment: Record<string, string>) =>
   Setting.config(declarations).parse(ConfigProvider.fromUnknown(environment, { preserveEmptyStrings: true }))
@@ -65,12 +65,12 @@ describe("settings", () => {
   it.effect("are read from a variable that their name gives, or one of their own", () =>
     Effect.gen(function* () {
       const settings = yield* read({
-        MODEL_GATEWAY_PORT: "0",
-        MODEL_GATEWAY_CACHE_SIZE: "1.5 KiB",
-        MODEL_GATEWAY_CACHE_EXPIRY: "90 minutes",
-        MODEL_GATEWAY_PRICE: "0.25",
-        MODEL_GATEWAY_MODE: "fast",
-        MODEL_GATEWAY_TAGS: " a, b ,,",
+        APP_PORT: "0",
+        APP_CACHE_SIZE: "1.5 KiB",
+        APP_CACHE_EXPIRY: "90 minutes",
+        APP_PRICE: "0.25",
+        APP_MODE: "fast",
+        APP_TAGS: " a, b ,,",
         UPSTREAM_URL: "http://127.0.0.1:9001",
         UPSTREAM_KEY: "k1"
       })
@@ -82,19 +82,19 @@ describe("settings", () => {
         tags: ["a", "b"],
         upstream: { url: "http://127.0.0.1:9001", key: Redacted.make("k1") }
       })
-      expect((yield* read({ MODEL_GATEWAY_CACHE_EXPIRY: "never" })).cache.expiry.after).toBe(undefined)
+      expect((yield* read({ APP_CACHE_EXPIRY: "never" })).cache.expiry.after).toBe(undefined)
     })
   )
 
   it.effect("outside their bounds fail with the name of the variable", () =>
     Effect.gen(function* () {
       for (const [variable, texts] of Object.entries({
-        MODEL_GATEWAY_PORT: ["10", "-1", "1.5", "x", ""],
-        MODEL_GATEWAY_CACHE_SIZE: ["0", "0 B", "-1", "1.5", "big"],
-        MODEL_GATEWAY_CACHE_EXPIRY: ["0 seconds", "-1 seconds", "3 hours", "Infinity", "soon"],
-        MODEL_GATEWAY_PRICE: ["-0.1", "NaN", "Infinity"],
-        MODEL_GATEWAY_MODE: ["SLOW", ""],
-        MODEL_GATEWAY_TAGS: ["a,no"],
+        APP_PORT: ["10", "-1", "1.5", "x", ""],
+        APP_CACHE_SIZE: ["0", "0 B", "-1", "1.5", "big"],
+        APP_CACHE_EXPIRY: ["0 seconds", "-1 seconds", "3 hours", "Infinity", "soon"],
+        APP_PRICE: ["-0.1", "NaN", "Infinity"],
+        APP_MODE: ["SLOW", ""],
+        APP_TAGS: ["a,no"],
         UPSTREAM_URL: ["upstream.example", "ftp://upstream.example", ""]
       })) {
         for (const text of texts) {

@@ -1,4 +1,5 @@
 /** The URL of a Redis: `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
+import * as Setting from "@model-gateway/settings/Setting"
 import { Redacted, Schema } from "effect"
 
 /** What a URL says. */
@@ -48,6 +49,10 @@ export const addressOf = ({ host, port }: RedisUrl): string => `${host.includes(
 export const Secret = Schema.Redacted(
   Schema.String.check(Schema.makeFilter((text) => (parse(text) === undefined ? `not ${allowed}` : undefined)))
 )
+
+/** A setting with such a URL. Without it, the value is undefined. */
+export const setting = (name: string, options: Setting.Options): Setting.Setting<Redacted.Redacted | undefined> =>
+  Setting.secret(name, { ...options, schema: Secret, allowed })
 
 /** The parts of a URL. Throws a `RangeError` if it is not one of a Redis. */
 export const fromSecret = (url: Redacted.Redacted): RedisUrl => {
