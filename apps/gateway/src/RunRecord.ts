@@ -8,7 +8,7 @@
  *
  * Node's own diagnostic reports are not used: they contain the environment, and so the secrets.
  */
-import * as ProcessFolder from "@model-gateway/server/objects/ProcessFolder"
+import * as ProcessFolder from "@model-gateway/server/ProcessFolder"
 import { Clock, Effect, FileSystem, Option, Path, Schedule, Schema } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { join } from "node:path"

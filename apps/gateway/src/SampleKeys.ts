@@ -2,7 +2,7 @@
  * `sample.env` in the data folder: the gateway's address and its first two keys, for the sample
  * program on this machine. Only its owner can read it. Deleting it does not affect the gateway.
  */
-import type { Bootstrapped } from "@model-gateway/server/access/WorkspaceStore"
+import type { Bootstrapped } from "@model-gateway/server/WorkspaceStore"
 import { Console, Effect, FileSystem, Path, Redacted } from "effect"
 
 const address = "MODEL_GATEWAY_BASE_URL"

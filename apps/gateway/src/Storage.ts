@@ -4,7 +4,7 @@
  */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import * as WorkspaceStore from "@model-gateway/server/access/WorkspaceStore"
+import * as WorkspaceStore from "@model-gateway/server/WorkspaceStore"
 import { Effect, Layer, Option } from "effect"
 import { Flag } from "effect/cli"
 import { existsSync } from "node:fs"

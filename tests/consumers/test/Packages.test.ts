@@ -19,12 +19,13 @@ const repository = readManifest(root).repository?.url.replace(/^git\+(.*)\.git$/
 
 const attw = join(root, "tests/consumers/node_modules/.bin/attw")
 
-/** The modules that anyone may import, as subpaths: `.`, `./Rerank`, `./access/KeyStore`. */
+/** The modules that anyone may import, as subpaths: `.`, `./Rerank`. */
 const entrypoints = (folder: string, exports: Readonly<Record<string, unknown>>) =>
-  modules(folder)
-    .filter((module) => !module.split("/").includes("internal"))
-    .map((module) => (module === "index" ? "." : `./${module}`))
-    .filter((subpath) => "./*" in exports || subpath in exports)
+  "./*" in exports
+    ? modules(folder)
+        .filter((module) => !module.split("/").includes("internal"))
+        .map((module) => (module === "index" ? "." : `./${module}`))
+    : Object.keys(exports).filter((subpath) => subpath !== "./package.json")
 
 /** The modules in `src`, without their extension. */
 const modules = (folder: string) =>

@@ -1,7 +1,7 @@
 /** `model-gateway byok`: manages the encryption of what callers stored. */
-import { ProviderKeys } from "@model-gateway/server/access/ProviderKeys"
-import { DestinationStore } from "@model-gateway/server/broadcast/DestinationStore"
-import { WebhookSecrets } from "@model-gateway/server/webhooks/WebhookSecrets"
+import { ProviderKeys } from "@model-gateway/server/ProviderKeys"
+import { DestinationStore } from "@model-gateway/server/DestinationStore"
+import { WebhookSecrets } from "@model-gateway/server/WebhookSecrets"
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
 import * as Output from "../Output.ts"

@@ -1,5 +1,5 @@
 /** `model-gateway credits`: manages credits in the database, without the HTTP API. */
-import { Accounting } from "@model-gateway/server/accounting/Accounting"
+import { Accounting } from "@model-gateway/server/Accounting"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"

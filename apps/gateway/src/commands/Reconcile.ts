@@ -1,7 +1,7 @@
 /** `model-gateway reconcile`: what an operator checks after a crash, and how it is closed. */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import type { IntentRow, UsageRow } from "@model-gateway/server/accounting/Accounting"
-import { type OpenIntent, Reconcile, type Report } from "@model-gateway/server/accounting/Reconcile"
+import type { IntentRow, UsageRow } from "@model-gateway/server/Accounting"
+import { type OpenIntent, Reconcile, type Report } from "@model-gateway/server/Reconcile"
 import { Console, DateTime, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as CreditsFlag from "../CreditsFlag.ts"

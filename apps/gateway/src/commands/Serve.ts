@@ -3,8 +3,8 @@ import { ofPreset } from "@model-gateway/core/WireNames"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/settings/Setting"
-import { Lifecycle } from "@model-gateway/server/http/Lifecycle"
-import { type Bootstrapped, WorkspaceStore } from "@model-gateway/server/access/WorkspaceStore"
+import { Lifecycle } from "@model-gateway/server/Lifecycle"
+import { type Bootstrapped, WorkspaceStore } from "@model-gateway/server/WorkspaceStore"
 import { Console, type Context, Duration, Effect, Layer, Logger, Redacted, References } from "effect"
 import { Command } from "effect/cli"
 import { HttpServer } from "effect/http"
@@ -36,7 +36,7 @@ const layerService = Effect.fnUntraced(function* (
   const [GatewayServer, UploadFolder, Offers, NodeHttpServer] = yield* Effect.promise(() =>
     Promise.all([
       import("@model-gateway/server/GatewayServer"),
-      import("@model-gateway/server/objects/UploadFolder"),
+      import("@model-gateway/server/UploadFolder"),
       import("../Offers.ts"),
       import("@effect/platform-node/NodeHttpServer")
     ])
@@ -114,7 +114,7 @@ const layerRunRecord = Effect.fnUntraced(function* (
   connections: Connections.Connections
 ) {
   const [InProgress, RunRecord] = yield* Effect.promise(() =>
-    Promise.all([import("@model-gateway/server/http/InProgress"), import("../RunRecord.ts")])
+    Promise.all([import("@model-gateway/server/InProgress"), import("../RunRecord.ts")])
   )
   return Layer.effectDiscard(
     Effect.contextWith((context: Context.Context<never>) =>

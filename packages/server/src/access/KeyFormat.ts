@@ -64,7 +64,7 @@ const labelOf = (key: string): string => `${key.slice(0, prefixLength)}…${key.
  * @example
  * ```ts
  * import { Result } from "effect"
- * import * as KeyFormat from "@model-gateway/server/access/KeyFormat"
+ * import * as KeyFormat from "@model-gateway/server/KeyFormat"
  *
  * KeyFormat.parse("mg_sk_nonsense") // Result.fail("malformed")
  * ```

@@ -10,7 +10,7 @@
  * import { NodeHttpClient } from "@effect/platform-node"
  * import * as Adapter from "@model-gateway/offers/Adapter"
  * import * as Replicate from "@model-gateway/providers/Replicate"
- * import * as LinkClient from "@model-gateway/server/http/LinkClient"
+ * import * as LinkClient from "@model-gateway/server/LinkClient"
  * import { Effect } from "effect"
  *
  * const offers = Adapter.offersConfig(Replicate.adapter).pipe(

@@ -6,7 +6,7 @@
  * @example
  * ```ts
  * import { NodeHttpClient } from "@effect/platform-node"
- * import * as UpstreamLookup from "@model-gateway/server/http/UpstreamLookup"
+ * import * as UpstreamLookup from "@model-gateway/server/UpstreamLookup"
  * import { Effect } from "effect"
  *
  * const dispatcher = Effect.flatMap(UpstreamLookup.make, (lookup) =>

@@ -2,7 +2,7 @@
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import * as Operation from "@model-gateway/core/Operation"
 // What the build makes, because it puts the descriptions into the document.
-import * as OpenApiDocument from "@model-gateway/server/openapi/OpenApiDocument"
+import * as OpenApiDocument from "@model-gateway/server/OpenApiDocument"
 import { Ajv } from "ajv"
 import { Effect, Schema } from "effect"
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"

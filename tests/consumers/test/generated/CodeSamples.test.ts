@@ -2,7 +2,7 @@
  * The code samples of the OpenAPI document: TypeScript compiles them, and the other languages parse
  * them.
  */
-import * as OpenApiDocument from "@model-gateway/server/openapi/OpenApiDocument"
+import * as OpenApiDocument from "@model-gateway/server/OpenApiDocument"
 import { Schema } from "effect"
 import { execFile } from "node:child_process"
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs"

@@ -24,7 +24,7 @@ import { sqlErrorOf } from "./sqlErrorOf.ts"
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import { StorageError } from "@model-gateway/server/storage/sql/StorageError"
+ * import { StorageError } from "@model-gateway/server/StorageError"
  *
  * const failure = new StorageError({
  *   operation: "demo",
