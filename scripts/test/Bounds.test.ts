@@ -27,7 +27,6 @@ const perCall = new Set<string>([
   "server/objects/ObjectStore.ts chunks",
   "server/operations/TranscriptionBody.ts audio",
   "server/operations/TranscriptionBody.ts text",
-  "server/routing/Router.ts attempts",
   // Of the program's own text, made once.
   "server/http/Operations.ts byEndpoint",
   "server/http/RequestBody.ts plans",
