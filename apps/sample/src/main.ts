@@ -43,7 +43,7 @@ const sample = Command.make(
     yield* presenter.begin
     const outcomes = yield* program(Inputs.make(settings.models, recording), presenter.present).pipe(
       Effect.provide(layer(settings)),
-      Effect.catchTag(["InvalidBaseUrl", "ConfigError"], ({ message }) => Settings.userError(message)),
+      Effect.catchTag(["InvalidBaseUrl", "InvalidProxy"], ({ message }) => Settings.userError(message)),
       Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.make({ deadline: "2 minutes" })),
       Effect.onInterrupt(() => presenter.interrupted)
     )

@@ -27,8 +27,11 @@ import { constTrue } from "effect/Function"
 import { HttpClient, type HttpClientError } from "effect/http"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 import * as Pools from "./internal/pools.ts"
+import { InvalidProxy } from "./internal/pools.ts"
 import { send } from "./internal/transport.ts"
 import { withUserAgent } from "./internal/userAgent.ts"
+
+export { InvalidProxy }
 
 /**
  * Settings of the connection pool.
@@ -70,13 +73,14 @@ export interface PoolOptions {
  *
  * It decodes responses in gzip, deflate and br, follows up to 5 redirects of GET and HEAD on the
  * same origin, and uses the proxies of the environment: see {@link PoolOptions}. All other
- * redirects are responses. The layer fails if a variable for a proxy is not a URL.
+ * redirects are responses. If a variable for a proxy is not a URL, the layer fails with
+ * {@link InvalidProxy}.
  *
  * Read the body of every response: a long one that nobody reads occupies its connection.
  *
  * @since 0.1.0
  */
-export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClient.HttpClient, Config.ConfigError> =>
+export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClient.HttpClient, InvalidProxy> =>
   Layer.effect(
     HttpClient.HttpClient,
     Effect.gen(function* () {
@@ -145,7 +149,8 @@ const layerOver = ({ pool, telemetry = true }: PlatformOptions) =>
   )
 
 /**
- * Provides the client, configured by values. An invalid base URL fails the layer.
+ * Provides the client, configured by values. The layer fails with `InvalidBaseUrl` or
+ * {@link InvalidProxy}.
  *
  * @example
  * ```ts
@@ -165,7 +170,7 @@ const layerOver = ({ pool, telemetry = true }: PlatformOptions) =>
  */
 export const layer = (
   options: Options
-): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, Config.ConfigError | GatewayConfig.InvalidBaseUrl> =>
+): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, GatewayConfig.InvalidBaseUrl | InvalidProxy> =>
   Layer.provide(layerOver(options), GatewayConfig.layer(options))
 
 /**
@@ -190,8 +195,10 @@ export const layer = (
  */
 export const layerConfig = (
   options: ConfigOptions = {}
-): Layer.Layer<Gateway.Gateway | GatewayClient.GatewayClient, Config.ConfigError | GatewayConfig.InvalidBaseUrl> =>
-  Layer.provide(layerOver(options), GatewayConfig.layerConfigWith(options))
+): Layer.Layer<
+  Gateway.Gateway | GatewayClient.GatewayClient,
+  Config.ConfigError | GatewayConfig.InvalidBaseUrl | InvalidProxy
+> => Layer.provide(layerOver(options), GatewayConfig.layerConfigWith(options))
 
 /**
  * Makes a client that is a value, for a program that uses several keys: each has its own
@@ -217,7 +224,7 @@ export const layerConfig = (
  */
 export const make = (
   options: Options
-): Effect.Effect<Gateway.Gateway["Service"], Config.ConfigError | GatewayConfig.InvalidBaseUrl, Scope.Scope> =>
+): Effect.Effect<Gateway.Gateway["Service"], GatewayConfig.InvalidBaseUrl | InvalidProxy, Scope.Scope> =>
   Effect.map(Layer.build(layer(options)), Context.get(Gateway.Gateway))
 
 /**

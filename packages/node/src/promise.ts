@@ -37,6 +37,7 @@ import { type Open, toReadable } from "./internal/readable.ts"
 import * as NodeGateway from "./NodeGateway.ts"
 
 export { InvalidBaseUrl } from "@model-gateway/core/GatewayConfig"
+export { InvalidProxy } from "./NodeGateway.ts"
 export { InvalidResponse, TimeoutError, TransportError } from "@model-gateway/core/ClientError"
 export {
   BadGateway,
@@ -270,7 +271,7 @@ export const fromLayer = async <E>(
 
 /**
  * Makes a client with its own connections. Rejects if the key is missing, and with
- * {@link InvalidBaseUrl}.
+ * {@link InvalidBaseUrl} or {@link InvalidProxy}.
  *
  * @example
  * ```ts

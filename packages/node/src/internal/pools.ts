@@ -1,6 +1,6 @@
 /** The connection pools of a client: for short calls and for long polls, directly or by a proxy. */
 import type * as Undici from "@effect/platform-node/Undici"
-import { Config, Effect, Redacted, Schema, SchemaIssue, type Scope } from "effect"
+import { Config, Data, Effect, Redacted, type Scope } from "effect"
 
 /** The options of both pools. */
 export interface Options {
@@ -23,39 +23,49 @@ interface Proxies {
   readonly noProxy: string
 }
 
-const invalid = (name: string): Config.ConfigError =>
-  new Config.ConfigError(
-    new Schema.SchemaError(
-      new SchemaIssue.Pointer(
-        [name],
-        new SchemaIssue.InvalidValue({ message: "It must be the URL of a proxy, such as http://proxy.example:3128" })
-      )
-    )
-  )
-
-/** The first of the two variables that is set, with its name. An empty text: none. */
-const either = (name: string): Config.Config<{ readonly name: string; readonly text: string }> => {
-  const read = (name: string) =>
-    Config.map(Config.Redacted(name), (secret) => ({ name, text: Redacted.value(secret).trim() }))
-  return Config.withDefault(
-    Config.orElse(read(name.toLowerCase()), () => read(name)),
-    { name, text: "" }
-  )
+/**
+ * A variable of the environment does not name a proxy. The message never quotes its value, which
+ * may hold a password.
+ *
+ * @since 0.1.0
+ */
+export class InvalidProxy extends Data.TaggedError("InvalidProxy")<{
+  /** The name of the variable, such as `HTTP_PROXY`. */
+  readonly variable: string
+  /** Why the variable cannot be read, if that is the reason. */
+  readonly cause?: Config.ConfigError
+}> {
+  override get message(): string {
+    return this.cause === undefined
+      ? `${this.variable} must be the URL of a proxy, such as http://proxy.example:3128`
+      : `${this.variable} cannot be read: ${this.cause.message}`
+  }
 }
 
-const proxyUrl = (name: string): Config.Config<string> =>
-  Config.mapEffect(either(name), ({ name, text }) => {
+/** The first of the two variables that is set, with its name. An empty text: none. */
+const either = (variable: string): Effect.Effect<{ readonly name: string; readonly text: string }, InvalidProxy> => {
+  const read = (name: string) =>
+    Config.map(Config.Redacted(name), (secret) => ({ name, text: Redacted.value(secret).trim() }))
+  const found = Config.withDefault(
+    Config.orElse(read(variable.toLowerCase()), () => read(variable)),
+    { name: variable, text: "" }
+  )
+  return Effect.mapError(found, (cause) => new InvalidProxy({ variable, cause }))
+}
+
+const proxyUrl = (variable: string): Effect.Effect<string, InvalidProxy> =>
+  Effect.flatMap(either(variable), ({ name, text }) => {
     // As curl accepts it.
     const url = text === "" || text.includes("://") ? text : `http://${text}`
     const isValid = url === "" || (URL.canParse(url) && /^https?:/i.test(url))
-    return isValid ? Effect.succeed(url) : Effect.fail(invalid(name))
+    return isValid ? Effect.succeed(url) : Effect.fail(new InvalidProxy({ variable: name }))
   })
 
-const proxies: Config.Config<Proxies> = Config.all({
+const proxies: Effect.Effect<Proxies, InvalidProxy> = Effect.all({
   httpProxy: proxyUrl("HTTP_PROXY"),
   httpsProxy: proxyUrl("HTTPS_PROXY"),
   // A proxy elsewhere cannot reach this machine.
-  noProxy: Config.map(either("NO_PROXY"), ({ text }) => `${text},localhost,127.0.0.1,::1`)
+  noProxy: Effect.map(either("NO_PROXY"), ({ text }) => `${text},localhost,127.0.0.1,::1`)
 })
 
 const agentOf = (undici: typeof Undici, options: Undici.Agent.Options, proxies: Proxies | undefined) => {
@@ -81,7 +91,7 @@ export const make = Effect.fnUntraced(function* ({
   keepAliveTimeout,
   longPollConnections,
   proxy
-}: Options): Effect.fn.Return<Pools, Config.ConfigError, Scope.Scope> {
+}: Options): Effect.fn.Return<Pools, InvalidProxy, Scope.Scope> {
   const undici = yield* Effect.promise(() => import("@effect/platform-node/Undici"))
   const found = proxy === "none" || connectsItself(agent) ? undefined : yield* proxies
   const open = (connections: number) =>

@@ -179,7 +179,7 @@ describe("proxies", () => {
         const error = yield* Effect.flip(
           Effect.provide(rerank, client("http://gateway.test/api/v1", { [name]: "socks5://127.0.0.1:1" }))
         )
-        assert.strictEqual(error._tag, "ConfigError")
+        assert.strictEqual(error._tag, "InvalidProxy")
         assert.include(error.message, name)
       }
     })
