@@ -1,120 +1,79 @@
 /** Provider keys as they are stored. */
 import { Schema } from "effect"
+import { Model } from "effect/schema"
 import type { Row } from "effect/sql/SqlConnection"
-import * as Change from "../internal/Change.ts"
-import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Table from "../storage/sql/Table.ts"
 import type { Sealed } from "./Vault.ts"
 
-/** What callers choose about a provider key. */
-export interface Options {
-  readonly name: string | null
-  readonly disabled: boolean
-  /** Used after the gateway's own credentials instead of before them. */
-  readonly isFallback: boolean
-  /** The gateway's own credential for the provider is not used for the models of this key. */
-  readonly isRequired: boolean
-  /** The gateway's own credential for the provider is not used for any model. */
-  readonly isByokOnly: boolean
-  readonly declaredZdr: boolean | null
-  /** The hashes of the API keys that may use it. Null: all of the workspace. */
-  readonly allowedKeys: ReadonlyArray<string> | null
-  /** Null: all models. */
-  readonly allowedModels: ReadonlyArray<string> | null
-  /** The creators of the API keys that may use it. Null: all. */
-  readonly allowedUsers: ReadonlyArray<string> | null
-}
-
-/** A stored provider key, without its secret. Times are epoch milliseconds. */
-export interface ProviderKey extends Options {
+/** The table `provider_keys`. Times are epoch milliseconds. */
+class StoredProviderKey extends Model.Class<StoredProviderKey>("ProviderKey")({
   /** A UUID. */
-  readonly id: string
-  readonly organizationId: string
-  readonly workspaceId: string
-  readonly provider: string
+  id: Table.constant(Schema.String),
+  organizationId: Table.constant(Schema.String),
+  workspaceId: Table.constant(Schema.String),
+  provider: Table.constant(Schema.String),
+  name: Table.nullable(Schema.String),
   /** A few characters of the secret. */
-  readonly label: string
+  label: Schema.String,
+  /** The encrypted secret: see {@link Sealed}. */
+  masterKeyId: Schema.String,
+  dataKey: Schema.String,
+  secret: Schema.String,
+  disabled: Table.Bit,
+  /** Used after the gateway's own credentials instead of before them. */
+  isFallback: Table.Bit,
+  /** The gateway's own credential for the provider is not used for the models of this key. */
+  isRequired: Table.Bit,
+  /** The gateway's own credential for the provider is not used for any model. */
+  isByokOnly: Table.Bit,
+  declaredZdr: Table.nullable(Table.Bit),
+  /** The hashes of the API keys that may use it. Null: all of the workspace. */
+  allowedKeys: Table.nullable(Table.Texts),
+  /** Null: all models. */
+  allowedModels: Table.nullable(Table.Texts),
+  /** The creators of the API keys that may use it. Null: all. */
+  allowedUsers: Table.nullable(Table.Texts),
   /** Keys for the same provider are tried in ascending order. */
-  readonly sortOrder: number
-  readonly createdAt: number
-  readonly updatedAt: number
-}
+  sortOrder: Table.constant(Table.Whole),
+  createdAt: Table.constant(Table.Whole),
+  updatedAt: Table.Whole
+}) {}
+
+/** A stored provider key, without its secret. */
+export type ProviderKey = Omit<StoredProviderKey, keyof Sealed>
+
+/** What callers choose about a provider key. */
+export type Options = Pick<
+  ProviderKey,
+  | "name"
+  | "disabled"
+  | "isFallback"
+  | "isRequired"
+  | "isByokOnly"
+  | "declaredZdr"
+  | "allowedKeys"
+  | "allowedModels"
+  | "allowedUsers"
+>
+
+/** The table. */
+export const table = Table.make(StoredProviderKey)
 
 /** A label of the secret: enough to recognize the key, too little to guess it. */
 export const labelOf = (secret: string): string =>
   secret.length < 16 ? "…" : `${secret.slice(0, 3)}…${secret.slice(-4)}`
 
-const decodeNames = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Array(Schema.String)))
-
-const names = (row: Row, column: string): ReadonlyArray<string> | null => {
-  const json = Dialect.textOrNull(row, column)
-  return json === null ? null : decodeNames(json)
-}
-
-const json = (names: ReadonlyArray<string> | null): string | null => (names === null ? null : JSON.stringify(names))
-
-/** Reads a row. */
+/** Reads a row without its secret. */
 export const keyRow = (row: Row): ProviderKey => {
-  const declaredZdr = Dialect.intOrNull(row, "declared_zdr")
-  return {
-    id: Dialect.text(row, "id"),
-    organizationId: Dialect.text(row, "organization_id"),
-    workspaceId: Dialect.text(row, "workspace_id"),
-    provider: Dialect.text(row, "provider"),
-    name: Dialect.textOrNull(row, "name"),
-    label: Dialect.text(row, "label"),
-    disabled: Dialect.bool(row, "disabled"),
-    isFallback: Dialect.bool(row, "is_fallback"),
-    isRequired: Dialect.bool(row, "is_required"),
-    isByokOnly: Dialect.bool(row, "is_byok_only"),
-    declaredZdr: declaredZdr === null ? null : declaredZdr !== 0,
-    allowedKeys: names(row, "allowed_keys"),
-    allowedModels: names(row, "allowed_models"),
-    allowedUsers: names(row, "allowed_users"),
-    sortOrder: Dialect.int(row, "sort_order"),
-    createdAt: Dialect.int(row, "created_at"),
-    updatedAt: Dialect.int(row, "updated_at")
-  }
+  const { dataKey: _dataKey, masterKeyId: _masterKeyId, secret: _secret, ...key } = table.read(row)
+  return key
 }
 
 /** Reads the encrypted secret of a row. */
-export const sealedRow = (row: Row): Sealed => ({
-  masterKeyId: Dialect.text(row, "master_key_id"),
-  dataKey: Dialect.text(row, "data_key"),
-  secret: Dialect.text(row, "secret")
-})
-
-/** The columns of an encrypted secret. */
-export const sealedColumns = ({ dataKey, masterKeyId, secret }: Sealed) => ({
-  master_key_id: masterKeyId,
-  data_key: dataKey,
-  secret
-})
-
-/** The columns of the options. */
-export const optionColumns = (options: Options) => ({
-  name: options.name,
-  disabled: Dialect.fromBool(options.disabled),
-  is_fallback: Dialect.fromBool(options.isFallback),
-  is_required: Dialect.fromBool(options.isRequired),
-  is_byok_only: Dialect.fromBool(options.isByokOnly),
-  declared_zdr: options.declaredZdr === null ? null : Dialect.fromBool(options.declaredZdr),
-  allowed_keys: json(options.allowedKeys),
-  allowed_models: json(options.allowedModels),
-  allowed_users: json(options.allowedUsers)
-})
-
-/** The options after a change. */
-export const changed = (before: Options, change: Partial<Options>): Options => ({
-  name: Change.valueOf(change.name, before.name),
-  disabled: change.disabled ?? before.disabled,
-  isFallback: change.isFallback ?? before.isFallback,
-  isRequired: change.isRequired ?? before.isRequired,
-  isByokOnly: change.isByokOnly ?? before.isByokOnly,
-  declaredZdr: Change.valueOf(change.declaredZdr, before.declaredZdr),
-  allowedKeys: Change.valueOf(change.allowedKeys, before.allowedKeys),
-  allowedModels: Change.valueOf(change.allowedModels, before.allowedModels),
-  allowedUsers: Change.valueOf(change.allowedUsers, before.allowedUsers)
-})
+export const sealedRow = (row: Row): Sealed => {
+  const { dataKey, masterKeyId, secret } = table.read(row)
+  return { dataKey, masterKeyId, secret }
+}
 
 /** The options of a key that sets none. */
 export const defaults: Options = {

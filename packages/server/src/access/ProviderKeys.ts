@@ -10,21 +10,13 @@ import { Cache, Clock, Context, Data, Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
+import * as Change from "../internal/Change.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import type * as Table from "../storage/sql/Table.ts"
 import * as KeyCache from "./KeyCache.ts"
-import {
-  changed,
-  defaults,
-  keyRow,
-  labelOf,
-  optionColumns,
-  type Options,
-  type ProviderKey,
-  sealedColumns,
-  sealedRow
-} from "./ProviderKey.ts"
+import { defaults, keyRow, labelOf, type Options, type ProviderKey, sealedRow, table } from "./ProviderKey.ts"
 import { mapVaultError, type Owner, type Sealed, Vault } from "./Vault.ts"
 import * as Workspace from "./Workspace.ts"
 
@@ -37,7 +29,7 @@ export interface OwnKey extends ProviderKey {
 }
 
 /** A provider key to store. Absent options are false, or null. */
-export interface CreateProviderKey extends Partial<Options> {
+export interface CreateProviderKey extends Table.Change<Options> {
   readonly organizationId: string
   readonly workspaceId: string
   readonly provider: string
@@ -45,7 +37,7 @@ export interface CreateProviderKey extends Partial<Options> {
 }
 
 /** A change. Absent fields stay as they are. */
-export interface UpdateProviderKey extends Partial<Options> {
+export interface UpdateProviderKey extends Table.Change<Options> {
   readonly secret?: Redacted.Redacted<string> | undefined
 }
 
@@ -190,25 +182,26 @@ export const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const id = yield* random.uuidV4()
     const places = stored.filter((key) => key.provider === provider).map(({ sortOrder }) => sortOrder + 1)
-    yield* sql`INSERT INTO provider_keys ${sql.insert({
+    const key = table.insert({
+      ...options,
+      ...sealed,
       id,
-      organization_id: organizationId,
-      workspace_id: workspaceId,
+      organizationId,
+      workspaceId,
       provider,
       label: labelOf(Redacted.value(secret)),
-      ...sealedColumns(sealed),
-      ...optionColumns(options),
-      sort_order: Math.max(0, ...places),
-      created_at: now,
-      updated_at: now
-    })}`
+      sortOrder: Math.max(0, ...places),
+      createdAt: now,
+      updatedAt: now
+    })
+    yield* sql`INSERT INTO provider_keys ${sql.insert(key)}`
     yield* sql.afterCommit(Cache.invalidate(cache, workspaceId))
     return yield* Effect.catchTag(find(organizationId, id), "ProviderKeyNotFound", Effect.die)
   }, sql.withTransaction)
 
   const create = Effect.fn("ProviderKeys.create")(
     function* (input: CreateProviderKey) {
-      const options = changed(defaults, input)
+      const options = Change.apply(defaults, input)
       yield* check(input.organizationId, options)
       // Before the transaction: the vault may need another connection, and the workspace must not
       // wait for it.
@@ -224,20 +217,11 @@ export const make = Effect.gen(function* () {
     function* (organizationId: string, id: string, { secret, ...change }: UpdateProviderKey) {
       yield* lock(id)
       const before = yield* find(organizationId, id)
-      const options = changed(before, change)
-      yield* check(organizationId, options)
+      yield* check(organizationId, Change.apply(before, change))
       const replaced =
-        secret === undefined
-          ? {}
-          : {
-              label: labelOf(Redacted.value(secret)),
-              ...sealedColumns(yield* vault.seal(secret, before))
-            }
-      yield* sql`UPDATE provider_keys SET ${sql.update({
-        ...replaced,
-        ...optionColumns(options),
-        updated_at: yield* Clock.currentTimeMillis
-      })} WHERE id = ${id}`
+        secret === undefined ? {} : { label: labelOf(Redacted.value(secret)), ...(yield* vault.seal(secret, before)) }
+      const columns = table.update({ ...change, ...replaced, updatedAt: yield* Clock.currentTimeMillis })
+      yield* sql`UPDATE provider_keys SET ${sql.update(columns)} WHERE id = ${id}`
       yield* sql.afterCommit(Cache.invalidate(cache, before.workspaceId))
       return yield* find(organizationId, id)
     },
@@ -271,7 +255,7 @@ export const make = Effect.gen(function* () {
     const owner: Owner = keyRow(row)
     const sealed = yield* vault.rewrap(sealedRow(row), owner)
     if (sealed === undefined) return false
-    yield* sql`UPDATE provider_keys SET ${sql.update(sealedColumns(sealed))} WHERE id = ${id}`
+    yield* sql`UPDATE provider_keys SET ${sql.update(table.update(sealed))} WHERE id = ${id}`
     return true
   }, sql.withTransaction)
 

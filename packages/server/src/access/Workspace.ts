@@ -1,34 +1,45 @@
 /** A stored workspace, its lock, and the error of a missing one. */
 import { DeletionShape } from "@model-gateway/core/Files"
-import { Data, Effect } from "effect"
+import { Data, Effect, Schema } from "effect"
+import { Model } from "effect/schema"
 import type { SqlClient } from "effect/sql/SqlClient"
-import type { Row } from "effect/sql/SqlConnection"
-import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Table from "../storage/sql/Table.ts"
 
-/** A stored workspace. Times are epoch milliseconds, money is micro-credits. */
-export interface Workspace {
+/** The table `workspaces`. Times are epoch milliseconds. */
+class StoredWorkspace extends Model.Class<StoredWorkspace>("Workspace")({
   /** A UUID. */
-  readonly id: string
-  readonly organizationId: string
-  readonly name: string
+  id: Table.constant(Schema.String),
+  organizationId: Table.constant(Schema.String),
+  name: Schema.String,
   /** Lower-case letters, digits and hyphens. Unique in the organization. */
-  readonly slug: string
-  readonly description: string | null
+  slug: Schema.String,
+  description: Table.nullable(Schema.String),
   /** The organization's workspace for callers that name none. */
-  readonly isDefault: boolean
+  isDefault: Table.constant(Table.Bit),
   /**
    * HTTPS URL that is notified of finished videos if the request names none. Null: no notification.
    */
-  readonly defaultCallbackUrl: string | null
+  defaultCallbackUrl: Table.nullable(Schema.String),
   /** Default: `native`. */
-  readonly fileShape: DeletionShape
+  fileShape: Table.oneOf(DeletionShape, "native"),
   /** The user who created it. Null: nobody known. */
-  readonly createdBy: string | null
-  readonly balance: MicroCredits.MicroCredits
-  readonly createdAt: number
-  readonly updatedAt: number
-}
+  createdBy: Table.constantOrNull(Schema.String),
+  /** Written by `accounting/`, as is what is reserved of it. */
+  balance: Table.constant(Table.MicroCredits),
+  reserved: Model.Field({ insert: Table.MicroCredits }),
+  createdAt: Table.constant(Table.Whole),
+  updatedAt: Table.Whole,
+  deletedAt: Table.nullable(Table.Whole),
+  /** When nothing but ledgers and deleted keys referred to the deleted workspace any more. */
+  emptiedAt: Table.nullable(Table.Whole)
+}) {}
+
+/** A stored workspace. */
+export interface Workspace extends StoredWorkspace {}
+
+/** The table. */
+export const table = Table.make(StoredWorkspace, { balance: "balance_micro", reserved: "reserved_micro" })
 
 /** The organization has no such workspace (status 404). */
 export class WorkspaceNotFound extends Data.TaggedError("WorkspaceNotFound")<{
@@ -45,20 +56,4 @@ export const lock = Effect.fnUntraced(function* (sql: SqlClient, id: string) {
   yield* Dialect.lock(sql, sql`SELECT 1 FROM workspaces WHERE id = ${id}`)
   const rows = yield* sql`SELECT 1 FROM workspaces WHERE id = ${id} AND deleted_at IS NULL`
   if (rows.length === 0) return yield* new WorkspaceNotFound({ id })
-})
-
-/** Reads a workspace from its row. */
-export const workspaceRow = (row: Row): Workspace => ({
-  id: Dialect.text(row, "id"),
-  organizationId: Dialect.text(row, "organization_id"),
-  name: Dialect.text(row, "name"),
-  slug: Dialect.text(row, "slug"),
-  description: Dialect.textOrNull(row, "description"),
-  createdBy: Dialect.textOrNull(row, "created_by"),
-  isDefault: Dialect.bool(row, "is_default"),
-  defaultCallbackUrl: Dialect.textOrNull(row, "default_callback_url"),
-  fileShape: Dialect.oneOfOrNull(row, "file_shape", DeletionShape.literals) ?? "native",
-  balance: MicroCredits.make(Dialect.int(row, "balance_micro")),
-  createdAt: Dialect.int(row, "created_at"),
-  updatedAt: Dialect.int(row, "updated_at")
 })

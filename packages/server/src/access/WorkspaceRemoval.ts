@@ -20,7 +20,7 @@ import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-import { type Workspace, WorkspaceNotFound, workspaceRow } from "./Workspace.ts"
+import { table, type Workspace, WorkspaceNotFound } from "./Workspace.ts"
 
 /** The workspace cannot be deleted now (status 400). The message says why. */
 export class WorkspaceInUse extends Data.TaggedError("WorkspaceInUse")<{
@@ -41,7 +41,7 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"]) => {
 
   const read = Effect.fnUntraced(function* (id: string) {
     const [row] = yield* sql`SELECT * FROM workspaces WHERE id = ${id} AND deleted_at IS NULL`
-    return row === undefined ? yield* new WorkspaceNotFound({ id }) : workspaceRow(row)
+    return row === undefined ? yield* new WorkspaceNotFound({ id }) : table.read(row)
   })
 
   const check = Effect.fnUntraced(function* ({ id, organizationId }: Workspace) {

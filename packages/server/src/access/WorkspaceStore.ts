@@ -12,11 +12,11 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Credits from "../accounting/Credits.ts"
 import type { Key } from "./Key.ts"
 import { KeyStore } from "./KeyStore.ts"
-import * as Change from "../internal/Change.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-import { type Workspace, WorkspaceNotFound, workspaceRow } from "./Workspace.ts"
+import type * as Table from "../storage/sql/Table.ts"
+import { table, type Workspace, WorkspaceNotFound } from "./Workspace.ts"
 import * as WorkspaceRemoval from "./WorkspaceRemoval.ts"
 
 export { type Workspace, WorkspaceNotFound } from "./Workspace.ts"
@@ -41,13 +41,9 @@ export interface CreateWorkspace {
 }
 
 /** A change to a workspace. Absent fields stay as they are. */
-export interface UpdateWorkspace {
-  readonly name?: string | undefined
-  readonly slug?: string | undefined
-  readonly description?: string | null | undefined
-  readonly defaultCallbackUrl?: string | null | undefined
-  readonly fileShape?: DeletionShape | undefined
-}
+export type UpdateWorkspace = Table.Change<
+  Pick<Workspace, "name" | "slug" | "description" | "defaultCallbackUrl" | "fileShape">
+>
 
 /** The result of the first run. The plain keys are shown once and cannot be read again. */
 export interface Bootstrapped {
@@ -148,7 +144,7 @@ export const make = Effect.gen(function* () {
 
   const find = Effect.fnUntraced(function* (id: string) {
     const [row] = yield* sql`SELECT * FROM workspaces WHERE id = ${id}`
-    return row === undefined ? yield* new WorkspaceNotFound({ id }) : workspaceRow(row)
+    return row === undefined ? yield* new WorkspaceNotFound({ id }) : table.read(row)
   })
 
   const bySlug = Effect.fnUntraced(function* (organizationId: string, slug: string) {
@@ -164,7 +160,7 @@ export const make = Effect.gen(function* () {
 
   const get = Effect.fnUntraced(function* (organizationId: string, ref: string) {
     const row = yield* (isUuid.test(ref) ? byId : bySlug)(organizationId, ref)
-    return row === undefined ? yield* new WorkspaceNotFound({ id: ref }) : workspaceRow(row)
+    return row === undefined ? yield* new WorkspaceNotFound({ id: ref }) : table.read(row)
   })
 
   /** Slugs are unique in an organization, so one transaction at a time chooses one. */
@@ -180,21 +176,17 @@ export const make = Effect.gen(function* () {
   ) {
     const now = yield* Clock.currentTimeMillis
     const id = yield* random.uuidV4()
-    yield* sql`INSERT INTO workspaces ${sql.insert({
+    const workspace = table.insert({
+      ...input,
       id,
-      organization_id: organizationId,
-      name: input.name,
-      slug: input.slug,
-      description: input.description ?? null,
-      created_by: input.createdBy ?? null,
-      is_default: Dialect.fromBool(input.isDefault),
-      default_callback_url: input.defaultCallbackUrl ?? null,
-      file_shape: input.fileShape ?? "native",
-      balance_micro: 0,
-      reserved_micro: 0,
-      created_at: now,
-      updated_at: now
-    })}`
+      organizationId,
+      fileShape: input.fileShape ?? "native",
+      balance: MicroCredits.zero,
+      reserved: MicroCredits.zero,
+      createdAt: now,
+      updatedAt: now
+    })
+    yield* sql`INSERT INTO workspaces ${sql.insert(workspace)}`
     if (input.credits !== 0) {
       yield* Effect.catchTag(credits.add(id, input.credits, "first run"), "BalanceOutOfRange", Effect.die)
     }
@@ -216,7 +208,7 @@ export const make = Effect.gen(function* () {
   const list = Effect.fn("WorkspaceStore.list")(function* (organizationId: string, request?: Page.OffsetRequest) {
     // At most maxPerOrganization rows.
     const { items, totalCount } = Page.ofAll(yield* allOf(organizationId), request)
-    return { items: items.map(workspaceRow), totalCount }
+    return { items: items.map(table.read), totalCount }
   }, mapSqlError("WorkspaceStore.list"))
 
   const update = Effect.fn("WorkspaceStore.update")(
@@ -229,14 +221,8 @@ export const make = Effect.gen(function* () {
       if (slug !== before.slug && (yield* bySlug(organizationId, slug)) !== undefined) {
         return yield* new SlugTaken({ slug })
       }
-      yield* sql`UPDATE workspaces SET ${sql.update({
-        name: change.name ?? before.name,
-        slug,
-        description: Change.valueOf(change.description, before.description),
-        default_callback_url: Change.valueOf(change.defaultCallbackUrl, before.defaultCallbackUrl),
-        file_shape: change.fileShape ?? before.fileShape,
-        updated_at: yield* Clock.currentTimeMillis
-      })} WHERE id = ${id}`
+      const columns = table.update({ ...change, updatedAt: yield* Clock.currentTimeMillis })
+      yield* sql`UPDATE workspaces SET ${sql.update(columns)} WHERE id = ${id}`
       return yield* find(id)
     },
     sql.withTransaction,
@@ -255,7 +241,7 @@ export const make = Effect.gen(function* () {
 
   const defaultOf = Effect.fnUntraced(function* (organizationId: string) {
     const [row] = yield* sql`SELECT * FROM workspaces WHERE organization_id = ${organizationId} AND is_default = 1`
-    return row === undefined ? undefined : workspaceRow(row)
+    return row === undefined ? undefined : table.read(row)
   })
 
   const resolve = Effect.fnUntraced(
@@ -299,7 +285,7 @@ export const make = Effect.gen(function* () {
     }
     const [row] = yield* sql`SELECT w.* FROM workspaces w JOIN organizations o ON o.id = w.organization_id
       WHERE w.is_default = 1 ORDER BY o.created_at, o.id LIMIT 1`
-    return row === undefined ? yield* Effect.die(new Error("The default workspace is missing")) : workspaceRow(row)
+    return row === undefined ? yield* Effect.die(new Error("The default workspace is missing")) : table.read(row)
   })
 
   const ensureDefault = Effect.fn("WorkspaceStore.ensureDefault")(

@@ -1,6 +1,8 @@
 /** A broadcast destination: where the events of a workspace are sent. */
-import { type DestinationType, FilterRules } from "@model-gateway/core/Destinations"
-import { type Redacted, Schema } from "effect"
+import { DestinationType, FilterRules } from "@model-gateway/core/Destinations"
+import { type Redacted, Schema, Struct } from "effect"
+import { Model } from "effect/schema"
+import * as Table from "../storage/sql/Table.ts"
 
 /** What a destination needs to be called, and must not be shown. */
 export const Secrets = Schema.Struct({
@@ -30,18 +32,38 @@ export const Options = Schema.Struct({
 /** What an event is sent with, and which events are sent. */
 export type Options = typeof Options.Type
 
+/** The table `destinations`. Times are epoch milliseconds. */
+class StoredDestination extends Model.Class<StoredDestination>("Destination")({
+  id: Table.constant(Schema.String),
+  organizationId: Table.constant(Schema.String),
+  workspaceId: Table.constant(Schema.String),
+  name: Schema.String,
+  type: Table.constant(DestinationType),
+  enabled: Table.Bit,
+  /** Without the URL, which may contain a token and is encrypted with the secrets. */
+  options: Schema.fromJsonString(Options.mapFields(Struct.omit(["url"]))),
+  /** Encrypted. */
+  secrets: Schema.String,
+  /** Changes whenever the destination does. */
+  revision: Table.Whole,
+  /** The sequence of the last event that is done with. */
+  delivered: Table.Whole,
+  /** The process that serves the destination. */
+  processId: Table.nullable(Schema.String),
+  createdAt: Table.constant(Table.Whole),
+  updatedAt: Table.Whole
+}) {}
+
+/** The table. */
+export const table = Table.make(StoredDestination)
+
 /** A destination. */
-export interface Destination {
-  readonly id: string
-  readonly organizationId: string
-  readonly workspaceId: string
-  readonly name: string
-  readonly type: DestinationType
-  readonly enabled: boolean
+export interface Destination extends Pick<
+  StoredDestination,
+  "id" | "organizationId" | "workspaceId" | "name" | "type" | "enabled" | "createdAt" | "updatedAt"
+> {
   readonly options: Options
   readonly secrets: Redacted.Redacted<Secrets>
-  readonly createdAt: number
-  readonly updatedAt: number
 }
 
 /** What a management key can set. */

@@ -7,7 +7,7 @@
  * that process is dead, another one takes over at that sequence, so every event is delivered at
  * least once.
  */
-import { DestinationType } from "@model-gateway/core/Destinations"
+import type { DestinationType } from "@model-gateway/core/Destinations"
 import { Clock, Context, Data, Effect, Layer, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -20,7 +20,7 @@ import * as SealedJson from "../access/SealedJson.ts"
 import type { Vault } from "../access/Vault.ts"
 import * as Workspace from "../access/Workspace.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-import { type Destination, Options, Secrets, type Settings } from "./Destination.ts"
+import { type Destination, Secrets, type Settings, table } from "./Destination.ts"
 
 /** The most destinations of one workspace. Each costs a reader of the outbox. */
 export const maxPerWorkspace = 20
@@ -86,11 +86,8 @@ export class DestinationStore extends Context.Service<
   }
 >()("@model-gateway/server/broadcast/DestinationStore") {}
 
-/** The column has an empty `url`, unless an earlier release wrote it. */
-const OptionsJson = Schema.fromJsonString(Options)
-
-/** What is encrypted. `url` is missing in what an earlier release wrote. */
-const Sealed = Schema.Struct({ ...Secrets.fields, url: Schema.optionalKey(Schema.String) })
+/** What is encrypted. */
+const Sealed = Schema.Struct({ ...Secrets.fields, url: Schema.String })
 
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
@@ -104,30 +101,30 @@ export const make = Effect.gen(function* () {
   const ownerOf = (workspaceId: string, id: string) => ({ workspaceId, provider: `destination ${id}` })
 
   const fromRow = Effect.fnUntraced(function* (row: Row) {
-    const id = Dialect.text(row, "id")
-    const workspaceId = Dialect.text(row, "workspace_id")
-    const options = yield* Effect.orDie(Schema.decodeEffect(OptionsJson)(Dialect.text(row, "options")))
-    const { url, ...opened } = yield* secrets.open(Dialect.text(row, "secrets"), ownerOf(workspaceId, id))
+    const { id, organizationId, workspaceId, name, type, enabled, options, createdAt, updatedAt, ...stored } =
+      table.read(row)
+    const { url, ...opened } = yield* secrets.open(stored.secrets, ownerOf(workspaceId, id))
     return {
       id,
-      organizationId: Dialect.text(row, "organization_id"),
+      organizationId,
       workspaceId,
-      name: Dialect.text(row, "name"),
-      type: yield* Effect.orDie(Schema.decodeUnknownEffect(DestinationType)(row.type)),
-      enabled: Dialect.bool(row, "enabled"),
-      options: { ...options, url: url ?? options.url },
+      name,
+      type,
+      enabled,
+      options: { ...options, url },
       secrets: Redacted.make(opened),
-      createdAt: Dialect.int(row, "created_at"),
-      updatedAt: Dialect.int(row, "updated_at")
+      createdAt,
+      updatedAt
     } satisfies Destination
   })
 
-  const columnsOf = Effect.fnUntraced(function* (settings: Settings, workspaceId: string, id: string) {
-    const { url } = settings.options
+  /** What is stored of the settings. */
+  const storedOf = Effect.fnUntraced(function* (settings: Settings, workspaceId: string, id: string) {
+    const { url, ...options } = settings.options
     return {
       name: settings.name,
-      enabled: Dialect.fromBool(settings.enabled),
-      options: yield* Effect.orDie(Schema.encodeEffect(OptionsJson)({ ...settings.options, url: "" })),
+      enabled: settings.enabled,
+      options,
       secrets: yield* secrets.seal({ ...Redacted.value(settings.secrets), url }, ownerOf(workspaceId, id))
     }
   })
@@ -157,22 +154,23 @@ export const make = Effect.gen(function* () {
   const insert = Effect.fnUntraced(function* (
     id: string,
     { organizationId, type, workspaceId, ...settings }: CreateDestination,
-    columns: Effect.Success<ReturnType<typeof columnsOf>>
+    stored: Effect.Success<ReturnType<typeof storedOf>>
   ) {
     yield* Workspace.lock(sql, workspaceId)
     if ((yield* count(workspaceId)) >= maxPerWorkspace) return yield* new TooManyDestinations({ workspaceId })
     const now = yield* Clock.currentTimeMillis
-    yield* sql`INSERT INTO destinations ${sql.insert({
+    const destination = table.insert({
+      ...stored,
       id,
-      organization_id: organizationId,
-      workspace_id: workspaceId,
+      organizationId,
+      workspaceId,
       type,
-      ...columns,
       revision: 1,
       delivered: yield* newest,
-      created_at: now,
-      updated_at: now
-    })}`
+      createdAt: now,
+      updatedAt: now
+    })
+    yield* sql`INSERT INTO destinations ${sql.insert(destination)}`
     return { id, organizationId, workspaceId, type, ...settings, createdAt: now, updatedAt: now }
   }, sql.withTransaction)
 
@@ -180,8 +178,8 @@ export const make = Effect.gen(function* () {
     const id = yield* random.uuidV7()
     // Before the transaction: the vault may need another connection, and the workspace must not
     // wait for it.
-    const columns = yield* columnsOf(input, input.workspaceId, id)
-    return yield* insert(id, input, columns)
+    const stored = yield* storedOf(input, input.workspaceId, id)
+    return yield* insert(id, input, stored)
   }, mapSqlError("DestinationStore.create"))
 
   const list = Effect.fn("DestinationStore.list")(function* (workspaceId: string, request?: Page.OffsetRequest) {
@@ -204,12 +202,14 @@ export const make = Effect.gen(function* () {
       const settings = yield* change(present)
       const updatedAt = yield* Clock.currentTimeMillis
       const isEnabledAgain = settings.enabled && !present.enabled
-      yield* sql`UPDATE destinations SET ${sql.update({
-        ...(yield* columnsOf(settings, present.workspaceId, id)),
-        revision: Dialect.int(row, "revision") + 1,
-        delivered: isEnabledAgain ? yield* newest : Dialect.int(row, "delivered"),
-        updated_at: updatedAt
-      })} WHERE id = ${id}`
+      const { delivered, revision } = table.read(row)
+      const columns = table.update({
+        ...(yield* storedOf(settings, present.workspaceId, id)),
+        revision: revision + 1,
+        delivered: isEnabledAgain ? yield* newest : delivered,
+        updatedAt
+      })
+      yield* sql`UPDATE destinations SET ${sql.update(columns)} WHERE id = ${id}`
       return { ...present, ...settings, updatedAt }
     }).pipe(sql.withTransaction, mapSqlError("DestinationStore.update"), Effect.withSpan("DestinationStore.update"))
 
@@ -243,31 +243,6 @@ export const make = Effect.gen(function* () {
     return served
   }).pipe(mapSqlError("DestinationStore.serve"))
 
-  const sealUrl = Effect.fnUntraced(function* (id: string) {
-    yield* lock(id)
-    const [row] = yield* sql`SELECT * FROM destinations WHERE id = ${id}`
-    if (row === undefined) return
-    const destination = yield* fromRow(row)
-    const { options, secrets } = yield* columnsOf(destination, destination.workspaceId, id)
-    yield* sql`UPDATE destinations SET ${sql.update({ options, secrets })} WHERE id = ${id}`
-  }, sql.withTransaction)
-
-  /**
-   * Encrypts the URLs that an earlier release stored in plain text. Not a migration, because those
-   * have no vault. One that cannot be encrypted is read as before, and tried at the next start.
-   */
-  const sealUrls = Effect.gen(function* () {
-    const rows = yield* sql`SELECT id FROM destinations WHERE options NOT LIKE '%"url":""%' ORDER BY id`
-    yield* Effect.forEach(
-      rows,
-      (row) =>
-        Effect.catch(sealUrl(Dialect.text(row, "id")), ({ message }) =>
-          Effect.logWarning("The URL of a broadcast destination could not be encrypted", message)
-        ),
-      { discard: true }
-    )
-  })
-
   const rewrapped = Effect.fnUntraced(function* (id: string) {
     yield* lock(id)
     const [row] = yield* sql`SELECT id, workspace_id, secrets FROM destinations WHERE id = ${id}`
@@ -284,10 +259,6 @@ export const make = Effect.gen(function* () {
     const changes = yield* Effect.forEach(rows, (row) => rewrapped(Dialect.text(row, "id")))
     return changes.filter((changed) => changed).length
   }).pipe(mapSqlError("DestinationStore.rewrap"), Effect.withSpan("DestinationStore.rewrap"))
-
-  yield* Effect.catch(sealUrls, ({ message }) =>
-    Effect.logWarning("The URLs of broadcast destinations could not be encrypted", message)
-  )
 
   return DestinationStore.of({
     create,

@@ -7,34 +7,40 @@
  * names was deleted.
  */
 import type { Order } from "@model-gateway/core/Files"
-import { Context, Data, Effect, Layer } from "effect"
+import { Context, Data, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
+import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import * as Table from "../storage/sql/Table.ts"
 import type { ObjectOwner } from "./ObjectSweep.ts"
 
-/** A stored file record. */
-export interface FileRecord {
-  readonly id: string
-  readonly workspaceId: string
+/** The table `files`. */
+class StoredFile extends Model.Class<StoredFile>("File")({
+  id: Table.constant(Schema.String),
+  workspaceId: Table.constant(Schema.String),
   /** The key that uploaded the file. For an ephemeral key, its parent. */
-  readonly keyHash: string
+  keyHash: Table.constant(Schema.String),
   /** The ephemeral key that uploaded the file, or null if another kind of key did. */
-  readonly ephemeralHash: string | null
+  ephemeralHash: Table.constantOrNull(Schema.String),
   /** The caller's name for the file. For display only; it never becomes part of a path. */
-  readonly filename: string
-  readonly purpose: string
-  readonly contentType: string
-  readonly bytes: number
+  filename: Table.constant(Schema.String),
+  purpose: Table.constant(Schema.String),
+  contentType: Table.constant(Schema.String),
+  bytes: Table.constant(Table.Whole),
   /** Lowercase hex. */
-  readonly sha256: string
-  readonly objectKey: string
+  sha256: Table.constant(Schema.String),
+  objectKey: Table.constant(Schema.String),
   /** Epoch milliseconds. */
-  readonly createdAt: number
-}
+  createdAt: Table.constant(Table.Whole)
+}) {}
+
+/** A stored file record. */
+export interface FileRecord extends StoredFile {}
+
+const table = Table.make(StoredFile, { bytes: "size_bytes" })
 
 /**
  * The workspace has no such file (status 404). The error does not reveal whether another workspace
@@ -86,20 +92,6 @@ const timeOf = (id: string): number | undefined => {
   return digits === undefined ? undefined : Number.parseInt(digits, 16)
 }
 
-const fromRow = (row: Row): FileRecord => ({
-  id: Dialect.text(row, "id"),
-  workspaceId: Dialect.text(row, "workspace_id"),
-  keyHash: Dialect.text(row, "key_hash"),
-  ephemeralHash: Dialect.textOrNull(row, "ephemeral_hash"),
-  filename: Dialect.text(row, "filename"),
-  purpose: Dialect.text(row, "purpose"),
-  contentType: Dialect.text(row, "content_type"),
-  bytes: Dialect.int(row, "size_bytes"),
-  sha256: Dialect.text(row, "sha256"),
-  objectKey: Dialect.text(row, "object_key"),
-  createdAt: Dialect.int(row, "created_at")
-})
-
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -113,25 +105,13 @@ export const make = Effect.gen(function* () {
   const create = Effect.fn("FileStore.create")(function* (file: Omit<FileRecord, "createdAt">) {
     const createdAt = timeOf(file.id)
     if (createdAt === undefined) return yield* Effect.die(new RangeError("The file identifier is malformed"))
-    yield* sql`INSERT INTO files ${sql.insert({
-      id: file.id,
-      workspace_id: file.workspaceId,
-      key_hash: file.keyHash,
-      ephemeral_hash: file.ephemeralHash,
-      filename: file.filename,
-      purpose: file.purpose,
-      content_type: file.contentType,
-      size_bytes: file.bytes,
-      sha256: file.sha256,
-      object_key: file.objectKey,
-      created_at: createdAt
-    })}`
+    yield* sql`INSERT INTO files ${sql.insert(table.insert({ ...file, createdAt }))}`
     return { ...file, createdAt }
   }, mapSqlError("FileStore.create"))
 
   const get = Effect.fn("FileStore.get")(function* (scope: FileScope, id: string) {
     const [row] = yield* sql`SELECT * FROM files WHERE id = ${id} AND ${within(scope)}`
-    return row === undefined ? yield* new FileNotFound({ id }) : fromRow(row)
+    return row === undefined ? yield* new FileNotFound({ id }) : table.read(row)
   }, mapSqlError("FileStore.get"))
 
   const list = Effect.fn("FileStore.list")(function* (
@@ -151,7 +131,7 @@ export const make = Effect.gen(function* () {
             : sql`SELECT * FROM files
                 WHERE ${within(scope)} AND (created_at, id) < (${place.createdAt}, ${place.name})
                 ORDER BY created_at DESC, id DESC LIMIT ${limit}`,
-        item: fromRow
+        item: table.read
       },
       request
     )
@@ -159,7 +139,7 @@ export const make = Effect.gen(function* () {
 
   const remove = Effect.fn("FileStore.remove")(function* (scope: FileScope, id: string) {
     const [row] = yield* sql`DELETE FROM files WHERE id = ${id} AND ${within(scope)} RETURNING *`
-    return row === undefined ? yield* new FileNotFound({ id }) : fromRow(row)
+    return row === undefined ? yield* new FileNotFound({ id }) : table.read(row)
   }, mapSqlError("FileStore.remove"))
 
   const known = Effect.fn("FileStore.known")(function* (ids: ReadonlyArray<string>) {

@@ -42,7 +42,7 @@ export const Candidate = Schema.Struct({
 export type Candidate = typeof Candidate.Type
 
 /** The column `candidates`. */
-export const CandidatesJson = Schema.fromJsonString(Schema.NonEmptyArray(Candidate))
+export const CandidatesJson = Schema.fromJsonString(Schema.Array(Candidate))
 
 /** A job's current candidate, and all that are left. */
 interface Position {

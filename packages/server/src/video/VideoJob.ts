@@ -1,16 +1,16 @@
 /** A video job as it is stored, as a database row, and in its wire format. */
-import { type Job, Request, type Status } from "@model-gateway/core/Video"
+import { type Job, Request, Status } from "@model-gateway/core/Video"
 import type { JobHandle } from "@model-gateway/offers/Video"
-import { Data, Effect, Schema } from "effect"
+import { Data, Effect, Schema, SchemaGetter } from "effect"
+import { Model } from "effect/schema"
 import type { Row } from "effect/sql/SqlConnection"
 import { hash } from "node:crypto"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Attempt from "../accounting/Attempt.ts"
 import * as Timestamp from "../http/Timestamp.ts"
-import * as Dialect from "../storage/sql/Dialect.ts"
-import * as JobStatus from "./JobStatus.ts"
+import * as Table from "../storage/sql/Table.ts"
 import * as VideoRequests from "./VideoRequest.ts"
-import { type Candidate, CandidatesJson, isOwn, warningsOf } from "./VideoCandidate.ts"
+import { CandidatesJson, isOwn, warningsOf } from "./VideoCandidate.ts"
 
 /** One finished video. */
 export const Output = Schema.Struct({
@@ -22,57 +22,80 @@ export const Output = Schema.Struct({
 /** One finished video. */
 export type Output = typeof Output.Type
 
-/** A stored job. Times are epoch milliseconds. */
-export interface VideoJob {
-  readonly id: string
-  readonly workspaceId: string
-  readonly keyHash: string
+/** The upstream's handle of a job. */
+const Handle = Schema.Json.pipe(Schema.refine((json): json is JobHandle => json !== null))
+
+/** Attempts as JSON. One that cannot be read is left out, so that its job stays readable. */
+const Attempts = Schema.NullOr(Schema.String).pipe(
+  Schema.decodeTo(Schema.Array(Schema.toType(Attempt.Attempt)), {
+    decode: SchemaGetter.transform(Attempt.fromJson),
+    encode: SchemaGetter.transform(Attempt.toJson)
+  })
+)
+
+/** The table `video_jobs`. Times are epoch milliseconds. */
+class StoredVideoJob extends Model.Class<StoredVideoJob>("VideoJob")({
+  id: Table.constant(Schema.String),
+  workspaceId: Table.constant(Schema.String),
+  keyHash: Table.constant(Schema.String),
   /** The ephemeral key that submitted the job, or null if another kind of key did. */
-  readonly ephemeralHash: string | null
-  readonly status: Status
+  ephemeralHash: Table.constantOrNull(Schema.String),
+  status: Status,
   /** Incremented by each transition. */
-  readonly step: number
-  readonly model: string
+  step: Table.constant(Table.Whole),
+  model: Table.constant(Schema.String),
   /**
    * The candidates in order of preference, as chosen on submission. Contains at least the current
    * one.
    */
-  readonly candidates: ReadonlyArray<Candidate>
+  candidates: CandidatesJson,
   /**
    * The current candidate; it no longer changes after an upstream has accepted the job.
-   * `credential` is the id of the credential, or null in jobs from earlier releases, which use the
-   * gateway's own.
+   * `credential` is the id of the credential. Null: the gateway's own.
    */
-  readonly provider: string
-  readonly upstreamModel: string
-  readonly credential: string | null
+  provider: Schema.String,
+  upstreamModel: Schema.String,
+  credential: Table.nullable(Schema.String),
   /**
    * Since when the current candidate may have taken the job. Null while it certainly has not.
    */
-  readonly askedAt: number | null
+  askedAt: Table.nullable(Table.Whole),
   /** The submissions so far. See `VideoAttempts`. */
-  readonly attempts: ReadonlyArray<Attempt.Attempt>
+  attempts: Attempts,
   /** The upstream's handle of the job, once it is accepted. */
-  readonly handle: JobHandle | null
-  readonly generationId: string | null
+  handle: Table.nullable(Schema.fromJsonString(Handle)),
+  generationId: Table.nullable(Schema.String),
   /** From 0 to 1, if the upstream reports it. */
-  readonly progress: number | null
+  progress: Table.nullable(Schema.Finite),
   /** The intent that reserves the job's cost. */
-  readonly intentId: string
-  readonly isByok: boolean
+  intentId: Table.constant(Schema.String),
+  /** That of the first candidate. */
+  isByok: Table.constant(Table.Bit),
   /**
    * What the job cost, once it is completed. Until then the quote of the current candidate. The
    * largest quote of all candidates is reserved from the start.
    */
-  readonly cost: MicroCredits.MicroCredits
-  readonly outputs: ReadonlyArray<Output>
-  readonly error: string | null
+  cost: Table.MicroCredits,
+  /** Null: none. */
+  outputs: Table.nullable(Schema.fromJsonString(Schema.Array(Output))),
+  error: Table.nullable(Schema.String),
   /** The callback URL of the request, or the workspace's default at submission. */
-  readonly callbackUrl: string | null
-  readonly createdAt: number
-  readonly updatedAt: number
-  readonly deadlineAt: number
-  readonly completedAt: number | null
+  callbackUrl: Table.constantOrNull(Schema.String),
+  cancelRequestedAt: Table.nullable(Table.Whole),
+  createdAt: Table.constant(Table.Whole),
+  updatedAt: Table.Whole,
+  deadlineAt: Table.constant(Table.Whole),
+  completedAt: Table.nullable(Table.Whole)
+}) {}
+
+/** The table. */
+export const table = Table.make(StoredVideoJob, { handle: "upstream_job_id", cost: "cost_micro" })
+
+/** A stored job. */
+export interface VideoJob extends Omit<StoredVideoJob, "outputs" | "cancelRequestedAt"> {
+  /** Of the current candidate. */
+  readonly isByok: boolean
+  readonly outputs: ReadonlyArray<Output>
 }
 
 /**
@@ -98,7 +121,6 @@ export const isUnresolved = ({ askedAt, handle, status }: VideoJob): boolean =>
  * upstream's bill to the job.
  */
 export const tokenOf = ({ credential, id, provider, upstreamModel }: VideoJob): string => {
-  // Jobs from earlier releases, which have no credential, keep their token.
   const candidate = [provider, upstreamModel, ...(credential === null ? [] : [credential])]
   return `${id}-${hash("sha256", JSON.stringify(candidate), "hex").slice(0, 16)}`
 }
@@ -130,68 +152,12 @@ export const requestColumns = (
     })
   )
 
-/** The column `outputs`. */
-export const OutputsJson = Schema.fromJsonString(Schema.Array(Output))
-const decodeOutputs = Schema.decodeSync(OutputsJson)
-const decodeCandidates = Schema.decodeSync(CandidatesJson)
-
-/** The column `upstream_job_id` holds the handle as JSON. */
-const HandleJson = Schema.fromJsonString(Schema.Json)
-const decodeHandle = Schema.decodeSync(HandleJson)
-/** Writes the column `upstream_job_id`. */
-export const encodeHandle = Schema.encodeSync(HandleJson)
-
-const realOrNull = (row: Row, column: string): number | null => {
-  const value = row[column]
-  return typeof value === "number" ? value : null
-}
-
-/** Reads the columns that change before the job ends. */
-export const stateOf = (row: Row): Pick<VideoJob, "step" | "progress"> => ({
-  step: Dialect.int(row, "step"),
-  progress: realOrNull(row, "progress")
-})
-
 /** Reads a row. A column with an invalid value is a defect. */
 export const fromRow = (row: Row): VideoJob => {
-  const outputs = Dialect.textOrNull(row, "outputs")
-  const candidates = Dialect.textOrNull(row, "candidates")
-  const handle = Dialect.textOrNull(row, "upstream_job_id")
-  const credential = Dialect.textOrNull(row, "credential")
-  const present = {
-    provider: Dialect.text(row, "provider"),
-    upstream_model: Dialect.text(row, "upstream_model"),
-    cost_micro: Dialect.int(row, "cost_micro")
-  }
-  return {
-    id: Dialect.text(row, "id"),
-    workspaceId: Dialect.text(row, "workspace_id"),
-    keyHash: Dialect.text(row, "key_hash"),
-    ephemeralHash: Dialect.textOrNull(row, "ephemeral_hash"),
-    status: Dialect.oneOf(row, "status", JobStatus.all),
-    ...stateOf(row),
-    model: Dialect.text(row, "model"),
-    // Jobs from earlier releases have no candidates.
-    candidates: candidates === null ? [present] : decodeCandidates(candidates),
-    provider: present.provider,
-    upstreamModel: present.upstream_model,
-    credential,
-    askedAt: Dialect.intOrNull(row, "asked_at"),
-    attempts: Attempt.fromJson(Dialect.textOrNull(row, "attempts")),
-    handle: handle === null ? null : decodeHandle(handle),
-    generationId: Dialect.textOrNull(row, "generation_id"),
-    intentId: Dialect.text(row, "intent_id"),
-    // A job that moved to another candidate may use another kind of credential than at first.
-    isByok: credential === null ? Dialect.bool(row, "is_byok") : isOwn({ credential }),
-    cost: MicroCredits.make(present.cost_micro),
-    outputs: outputs === null ? [] : decodeOutputs(outputs),
-    error: Dialect.textOrNull(row, "error"),
-    callbackUrl: Dialect.textOrNull(row, "callback_url"),
-    createdAt: Dialect.int(row, "created_at"),
-    updatedAt: Dialect.int(row, "updated_at"),
-    deadlineAt: Dialect.int(row, "deadline_at"),
-    completedAt: Dialect.intOrNull(row, "completed_at")
-  }
+  const { cancelRequestedAt: _cancelRequestedAt, outputs, ...job } = table.read(row)
+  // A job that moved to another candidate may use another kind of credential than at first.
+  const isByok = job.credential === null ? job.isByok : isOwn({ credential: job.credential })
+  return { ...job, isByok, outputs: outputs ?? [] }
 }
 
 /** The job in its wire format. Absent values are left out. */

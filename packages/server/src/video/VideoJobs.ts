@@ -3,7 +3,7 @@
  * changes them later.
  */
 import type { Request, Status } from "@model-gateway/core/Video"
-import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
@@ -14,8 +14,8 @@ import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
-import { type Candidate, CandidatesJson, isOwn } from "./VideoCandidate.ts"
-import { decodeRequest, fromRow, requestColumns, stateOf, type VideoJob, VideoJobNotFound } from "./VideoJob.ts"
+import { type Candidate, isOwn } from "./VideoCandidate.ts"
+import { decodeRequest, fromRow, requestColumns, table, type VideoJob, VideoJobNotFound } from "./VideoJob.ts"
 import { VideoQueue } from "./VideoQueue.ts"
 import type { VideoSignals } from "./VideoSignals.ts"
 import type { DeliveryStore } from "../webhooks/DeliveryStore.ts"
@@ -100,8 +100,6 @@ export class VideoJobs extends Context.Service<
   }
 >()("@model-gateway/server/video/VideoJobs") {}
 
-const encodeCandidates = Schema.encodeSync(CandidatesJson)
-
 /** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -153,26 +151,7 @@ export const make = Effect.gen(function* () {
     yield* sql.withTransaction(
       Effect.gen(function* () {
         yield* hold({ jobId: job.id, intentId: job.intentId, isByok: job.isByok, requestBytes })
-        yield* sql`INSERT INTO video_jobs ${sql.insert({
-          id: job.id,
-          workspace_id: job.workspaceId,
-          key_hash: job.keyHash,
-          ephemeral_hash: job.ephemeralHash,
-          status: job.status,
-          step: job.step,
-          model: job.model,
-          provider: job.provider,
-          upstream_model: job.upstreamModel,
-          candidates: encodeCandidates(input.candidates),
-          credential: job.credential,
-          intent_id: job.intentId,
-          is_byok: Dialect.fromBool(job.isByok),
-          cost_micro: job.cost,
-          callback_url: job.callbackUrl,
-          created_at: job.createdAt,
-          updated_at: job.updatedAt,
-          deadline_at: job.deadlineAt
-        })}`
+        yield* sql`INSERT INTO video_jobs ${sql.insert(table.insert({ ...job, outputs: null }))}`
         yield* sql`INSERT INTO video_requests ${sql.insert({ job_id: job.id, ...columns })}`
         yield* queue.offer({ job_id: job.id, step: job.step, failures: 0 })
         if (withinTransaction !== undefined) yield* withinTransaction(job)
@@ -211,7 +190,12 @@ export const make = Effect.gen(function* () {
 
   const states = Effect.fn("VideoJobs.states")(function* (ids: ReadonlyArray<string>) {
     const rows = yield* sql`SELECT id, step, progress FROM video_jobs WHERE ${sql.in("id", ids)}`
-    return new Map(rows.map((row) => [Dialect.text(row, "id"), stateOf(row)]))
+    return new Map(
+      rows.map((row) => [
+        Dialect.text(row, "id"),
+        { step: Dialect.int(row, "step"), progress: Dialect.realOrNull(row, "progress") }
+      ])
+    )
   }, mapSqlError("VideoJobs.states"))
 
   const requestOf = Effect.fn("VideoJobs.requestOf")(function* (id: string) {

@@ -8,27 +8,25 @@
  * transition. A worker that read an older row changes nothing and gets `null`.
  */
 import { isFinal, type Request, type Status } from "@model-gateway/core/Video"
-import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Charge } from "@model-gateway/offers/Pricing"
 import type { JobHandle } from "@model-gateway/offers/Video"
-import { Clock, type Duration, Effect, Schema } from "effect"
+import { Clock, type Duration, Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting, type Failure } from "../accounting/Accounting.ts"
-import * as Attempt from "../accounting/Attempt.ts"
 import { Outbox } from "../events/Outbox.ts"
 import { DeliveryStore } from "../webhooks/DeliveryStore.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
-import { type Candidate, CandidatesJson, type NextCandidate } from "./VideoCandidate.ts"
+import type { Candidate, NextCandidate } from "./VideoCandidate.ts"
 import {
   decodeRequest,
-  encodeHandle,
   fromRow,
   isUnresolved,
   type Output,
-  OutputsJson,
   requestColumns,
+  table,
   type VideoJob,
   type VideoJobNotFound
 } from "./VideoJob.ts"
@@ -114,9 +112,6 @@ export interface VideoTransitions {
   readonly resolve: (id: string, error?: string) => Effect.Effect<void, StorageError>
 }
 
-const encodeOutputs = Schema.encodeSync(OutputsJson)
-const encodeCandidates = Schema.encodeSync(CandidatesJson)
-
 /** What the request log shows of a job that was not completed. */
 const failureOf = (job: VideoJob, status: Failure["status"]): Failure => ({
   status,
@@ -126,19 +121,8 @@ const failureOf = (job: VideoJob, status: Failure["status"]): Failure => ({
   attempts: VideoAttempts.atEnd(job)
 })
 
-/** The columns that a transition writes besides state, step and times. */
-interface Change {
-  readonly upstream_job_id?: string
-  readonly provider?: string
-  readonly upstream_model?: string
-  readonly credential?: string | null
-  readonly cost_micro?: number
-  readonly candidates?: string
-  readonly asked_at?: null
-  readonly outputs?: string
-  readonly error?: string
-  readonly cancel_requested_at?: number
-}
+/** What a transition writes besides state, step and times. */
+type Change = Parameters<typeof table.update>[0]
 
 /** How to read a job and its request. */
 export interface Reads {
@@ -194,15 +178,15 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
       .withTransaction(
         Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
-          const columns = {
+          const columns = table.update({
             ...change,
-            updated_at: now,
-            ...(where.attempts === undefined ? {} : { attempts: Attempt.toJson(where.attempts) }),
-            ...(to === undefined ? {} : { status: to }),
-            ...(to !== undefined && isFinal(to) ? { completed_at: now } : {})
-          }
+            updatedAt: now,
+            attempts: where.attempts,
+            status: to,
+            completedAt: to !== undefined && isFinal(to) ? now : undefined
+          })
           const [row] = yield* sql`UPDATE video_jobs SET ${sql.update(columns)}, step = step + 1
-            ${change.upstream_job_id === undefined ? sql.literal("") : sql`, generation_id = intent_id`}
+            ${change.handle === undefined ? sql.literal("") : sql`, generation_id = intent_id`}
             WHERE ${sql.and([
               sql`id = ${where.id}`,
               sql.in("status", from),
@@ -260,11 +244,11 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
         undefined,
         {
           provider: candidate.provider,
-          upstream_model: candidate.upstream_model,
+          upstreamModel: candidate.upstream_model,
           credential: candidate.credential ?? null,
-          cost_micro: candidate.cost_micro,
-          candidates: encodeCandidates(candidates),
-          asked_at: null
+          cost: MicroCredits.make(candidate.cost_micro),
+          candidates,
+          askedAt: null
         },
         (job) => Effect.andThen(fillIn(job.id, candidate), wake(after, failures)(job))
       )
@@ -280,8 +264,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
       sql`UPDATE video_requests SET request = described, described = NULL
         WHERE job_id = ${seen.id} AND described IS NOT NULL`
     )
-    const change = { upstream_job_id: encodeHandle(handle) }
-    return yield* move("VideoJobs.accepted", ["in_progress"], seen, undefined, change, (job) =>
+    return yield* move("VideoJobs.accepted", ["in_progress"], seen, undefined, { handle }, (job) =>
       Effect.andThen(dropMedia, wake(pollAfter)(job))
     )
   })
@@ -302,7 +285,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
         JobStatus.sourcesOf("completed"),
         seen,
         "completed",
-        { outputs: encodeOutputs(outputs), cost_micro: cost },
+        { outputs, cost },
         (job) =>
           Effect.asVoid(
             accounting.settle(
@@ -339,7 +322,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
       JobStatus.sourcesOf("cancelled"),
       { id, workspaceId },
       "cancelled",
-      { cancel_requested_at: now },
+      { cancelRequestedAt: now },
       release("cancelled")
     )
     return moved ?? (yield* get(workspaceId, id))
@@ -358,9 +341,8 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
     return rows.length > 0
   }, mapSqlError("VideoJobs.progress"))
 
-  const warn = Effect.fn("VideoJobs.warn")(function* (seen: Seen, [first, ...others]: VideoJob["candidates"]) {
-    if (first === undefined) return false
-    const rows = yield* sql`UPDATE video_jobs SET candidates = ${encodeCandidates([first, ...others])}
+  const warn = Effect.fn("VideoJobs.warn")(function* (seen: Seen, candidates: VideoJob["candidates"]) {
+    const rows = yield* sql`UPDATE video_jobs SET ${sql.update(table.update({ candidates }))}
       WHERE id = ${seen.id} AND step = ${seen.step} AND status = 'in_progress' RETURNING id`
     return rows.length > 0
   }, mapSqlError("VideoJobs.warn"))

@@ -7,8 +7,9 @@
  */
 import { EventType } from "@model-gateway/core/Webhook"
 import { DeliveryStatus } from "@model-gateway/core/Webhooks"
-import { Clock, Context, Data, Duration, Effect, Latch, Layer } from "effect"
+import { Clock, Context, Data, Duration, Effect, Latch, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
+import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as OutboundUrl from "../http/OutboundUrl.ts"
@@ -16,39 +17,57 @@ import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import * as Table from "../storage/sql/Table.ts"
+
+/** The table `webhook_deliveries`. Times are epoch milliseconds. */
+class StoredDelivery extends Model.Class<StoredDelivery>("Delivery")({
+  /** The `webhook-id`. */
+  id: Table.constant(Schema.String),
+  workspaceId: Table.constant(Schema.String),
+  jobId: Table.constant(Schema.String),
+  type: Table.constant(EventType),
+  url: Table.constant(Schema.String),
+  /** The host of the URL, for fairness among hosts. */
+  host: Table.constant(Schema.String),
+  /** What is sent, the same on every attempt. */
+  body: Table.constant(Schema.String),
+  status: DeliveryStatus,
+  /** Failed attempts since the schedule started. */
+  tries: Table.Whole,
+  claim: Table.nullable(Schema.String),
+  dueAt: Table.nullable(Table.Whole),
+  createdAt: Table.constant(Table.Whole),
+  /** When it was delivered or given up. */
+  finishedAt: Table.nullable(Table.Whole)
+}) {}
+
+const deliveries = Table.make(StoredDelivery)
+
+/** The table `webhook_attempts`. */
+class StoredAttempt extends Model.Class<StoredAttempt>("DeliveryAttempt")({
+  deliveryId: Table.constant(Schema.String),
+  id: Table.constant(Schema.String),
+  /** Epoch milliseconds. */
+  attemptedAt: Table.constant(Table.Whole),
+  /** The status of the response. Null if there was none. */
+  status: Table.constantOrNull(Table.Whole),
+  durationMillis: Table.constant(Table.Whole),
+  /** Why it failed. Null if it did not. */
+  error: Table.constantOrNull(Schema.String),
+  /** The start of the response's body, if the attempt failed and it is fit to be shown. */
+  excerpt: Table.constantOrNull(Schema.String)
+}) {}
+
+const attempts = Table.make(StoredAttempt, { durationMillis: "duration_ms" })
 
 /** An event to deliver. */
-export interface NewDelivery {
-  /** The `webhook-id`. */
-  readonly id: string
-  readonly workspaceId: string
-  readonly jobId: string
-  readonly type: EventType
-  readonly url: string
-  /** What is sent, the same on every attempt. */
-  readonly body: string
-}
+export type NewDelivery = Pick<StoredDelivery, "id" | "workspaceId" | "jobId" | "type" | "url" | "body">
 
-/** One attempt. Times are epoch milliseconds. */
-export interface Attempt {
-  readonly attemptedAt: number
-  /** The status of the response. Null if there was none. */
-  readonly status: number | null
-  readonly durationMillis: number
-  /** Why it failed. Null if it did not. */
-  readonly error: string | null
-  /** The start of the response's body, if the attempt failed and it is fit to be shown. */
-  readonly excerpt: string | null
-}
+/** One attempt. */
+export type Attempt = Omit<StoredAttempt, "deliveryId" | "id">
 
-/** A stored delivery. Times are epoch milliseconds. */
-export interface Delivery extends NewDelivery {
-  readonly status: DeliveryStatus
-  /** Failed attempts since the schedule started. */
-  readonly tries: number
-  readonly createdAt: number
-  /** When it was delivered or given up. */
-  readonly finishedAt: number | null
+/** A stored delivery. */
+export interface Delivery extends NewDelivery, Pick<StoredDelivery, "status" | "tries" | "createdAt" | "finishedAt"> {
   /** When the next attempt is due. Null if there is none, or one is in progress. */
   readonly nextAttemptAt: number | null
   /** The latest {@link maxAttempts}, oldest first. */
@@ -56,16 +75,11 @@ export interface Delivery extends NewDelivery {
 }
 
 /** A delivery that is due. */
-export interface Due {
-  readonly id: string
-  readonly workspaceId: string
-  readonly host: string
-}
+export type Due = Pick<StoredDelivery, "id" | "workspaceId" | "host">
 
 /** A delivery that this process sends now. */
-export interface Claimed extends NewDelivery {
+export interface Claimed extends NewDelivery, Pick<StoredDelivery, "tries"> {
   readonly claim: string
-  readonly tries: number
 }
 
 /** What happens after an attempt. */
@@ -149,45 +163,21 @@ export const maxPostponed = 500
 /** The number of attempts that are kept for each delivery. */
 export const maxAttempts = 50
 
-/** The host of a URL, for fairness among hosts. */
 const hostOf = (text: string): string => {
   const url = URL.parse(text)
   return url === null ? "" : OutboundUrl.hostOf(url)
 }
 
-const newFromRow = (row: Row): NewDelivery => ({
-  id: Dialect.text(row, "id"),
-  workspaceId: Dialect.text(row, "workspace_id"),
-  jobId: Dialect.text(row, "job_id"),
-  type: Dialect.oneOf(row, "type", EventType.literals),
-  url: Dialect.text(row, "url"),
-  body: Dialect.text(row, "body")
-})
-
-const attemptFromRow = (row: Row): Attempt => ({
-  attemptedAt: Dialect.int(row, "attempted_at"),
-  status: Dialect.intOrNull(row, "status"),
-  durationMillis: Dialect.int(row, "duration_ms"),
-  error: Dialect.textOrNull(row, "error"),
-  excerpt: Dialect.textOrNull(row, "excerpt")
-})
-
-const nextAttemptAt = (row: Row): number | null => {
-  const due = Dialect.intOrNull(row, "due_at")
-  return due === null || Dialect.textOrNull(row, "claim") !== null
-    ? null
-    : Math.max(due, Dialect.int(row, "created_at"))
+const fromRow = (row: Row, attempts: ReadonlyArray<Attempt>): Delivery => {
+  const { claim, dueAt, host: _host, ...delivery } = deliveries.read(row)
+  const nextAttemptAt = dueAt === null || claim !== null ? null : Math.max(dueAt, delivery.createdAt)
+  return { ...delivery, nextAttemptAt, attempts }
 }
 
-const fromRow = (row: Row, attempts: ReadonlyArray<Attempt>): Delivery => ({
-  ...newFromRow(row),
-  status: Dialect.oneOf(row, "status", DeliveryStatus.literals),
-  tries: Dialect.int(row, "tries"),
-  createdAt: Dialect.int(row, "created_at"),
-  finishedAt: Dialect.intOrNull(row, "finished_at"),
-  nextAttemptAt: nextAttemptAt(row),
-  attempts
-})
+const attemptFromRow = (row: Row): Attempt => {
+  const { deliveryId: _deliveryId, id: _id, ...attempt } = attempts.read(row)
+  return attempt
+}
 
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
@@ -199,11 +189,11 @@ export const make = Effect.gen(function* () {
   const withAttempts = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
     if (rows.length === 0) return []
     const ids = rows.map((row) => Dialect.text(row, "id"))
-    const attempts = new Map<string, Array<Attempt>>(ids.map((id) => [id, []]))
+    const byDelivery = new Map<string, Array<Attempt>>(ids.map((id) => [id, []]))
     const found = yield* sql`SELECT * FROM webhook_attempts WHERE ${sql.in("delivery_id", ids)}
       ORDER BY delivery_id, id`
-    for (const row of found) attempts.get(Dialect.text(row, "delivery_id"))?.push(attemptFromRow(row))
-    return rows.map((row) => fromRow(row, attempts.get(Dialect.text(row, "id")) ?? []))
+    for (const row of found) byDelivery.get(Dialect.text(row, "delivery_id"))?.push(attemptFromRow(row))
+    return rows.map((row) => fromRow(row, byDelivery.get(Dialect.text(row, "id")) ?? []))
   })
 
   const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
@@ -215,20 +205,16 @@ export const make = Effect.gen(function* () {
 
   const write = Effect.fn("DeliveryStore.write")(function* (delivery: NewDelivery) {
     const now = yield* Clock.currentTimeMillis
-    yield* sql`INSERT INTO webhook_deliveries ${sql.insert({
-      id: delivery.id,
-      workspace_id: delivery.workspaceId,
-      job_id: delivery.jobId,
-      type: delivery.type,
-      url: delivery.url,
+    const columns = deliveries.insert({
+      ...delivery,
       host: hostOf(delivery.url),
-      body: delivery.body,
       status: "pending",
       tries: 0,
       // Due in any case: the clock may have been ahead when the job ended.
-      due_at: 0,
-      created_at: now
-    })}`
+      dueAt: 0,
+      createdAt: now
+    })
+    yield* sql`INSERT INTO webhook_deliveries ${sql.insert(columns)}`
     yield* sql.afterCommit(Effect.asVoid(written.open))
   }, mapSqlError("DeliveryStore.write"))
 
@@ -263,7 +249,7 @@ export const make = Effect.gen(function* () {
     const [row] = yield* sql`UPDATE webhook_deliveries
       SET claim = ${claim}, due_at = ${now + Duration.toMillis(claimFor)}
       WHERE id = ${id} AND due_at <= ${now} RETURNING *`
-    return row === undefined ? undefined : { ...newFromRow(row), claim, tries: Dialect.int(row, "tries") }
+    return row === undefined ? undefined : { ...deliveries.read(row), claim }
   }, mapSqlError("DeliveryStore.claim"))
 
   const extend = Effect.fnUntraced(function* (claimed: ReadonlyArray<Claimed>) {
@@ -289,24 +275,19 @@ export const make = Effect.gen(function* () {
   const record = Effect.fn("DeliveryStore.record")(
     function* ({ claim, id }: Claimed, attempt: Attempt, next: Next) {
       const now = yield* Clock.currentTimeMillis
-      yield* sql`INSERT INTO webhook_attempts ${sql.insert({
-        delivery_id: id,
-        id: yield* random.uuidV7(),
-        attempted_at: attempt.attemptedAt,
-        status: attempt.status,
-        duration_ms: attempt.durationMillis,
-        error: attempt.error,
-        excerpt: attempt.excerpt
-      })}`
+      const made = attempts.insert({ ...attempt, deliveryId: id, id: yield* random.uuidV7() })
+      yield* sql`INSERT INTO webhook_attempts ${sql.insert(made)}`
       yield* sql`DELETE FROM webhook_attempts WHERE delivery_id = ${id} AND id NOT IN (
         SELECT id FROM webhook_attempts WHERE delivery_id = ${id} ORDER BY id DESC LIMIT ${maxAttempts})`
       const isPending = next.status === "pending"
-      yield* sql`UPDATE webhook_deliveries SET ${sql.update({
+      const columns = deliveries.update({
         status: next.status,
         claim: null,
-        due_at: isPending ? now + Math.ceil(Duration.toMillis(next.after)) : null,
-        finished_at: isPending ? null : now
-      })}, tries = tries + ${next.status === "delivered" ? 0 : 1} WHERE id = ${id} AND claim = ${claim}`
+        dueAt: isPending ? now + Math.ceil(Duration.toMillis(next.after)) : null,
+        finishedAt: isPending ? null : now
+      })
+      yield* sql`UPDATE webhook_deliveries SET ${sql.update(columns)},
+        tries = tries + ${next.status === "delivered" ? 0 : 1} WHERE id = ${id} AND claim = ${claim}`
     },
     sql.withTransaction,
     mapSqlError("DeliveryStore.record")
@@ -354,13 +335,8 @@ export const make = Effect.gen(function* () {
   const redeliver = Effect.fn("DeliveryStore.redeliver")(
     function* (organizationId: string, id: string) {
       yield* find(organizationId, id)
-      yield* sql`UPDATE webhook_deliveries SET ${sql.update({
-        status: "pending",
-        tries: 0,
-        claim: null,
-        due_at: 0,
-        finished_at: null
-      })} WHERE id = ${id}`
+      const columns = deliveries.update({ status: "pending", tries: 0, claim: null, dueAt: 0, finishedAt: null })
+      yield* sql`UPDATE webhook_deliveries SET ${sql.update(columns)} WHERE id = ${id}`
       yield* sql.afterCommit(Effect.asVoid(written.open))
       return yield* find(organizationId, id)
     },

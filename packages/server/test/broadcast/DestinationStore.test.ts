@@ -34,33 +34,19 @@ const settings = {
 const storesAt = (location: string) =>
   DestinationStore.layerSql.pipe(Layer.provide(openVault), Layer.provideMerge(layerAt(location)))
 
-describe.each(databases)("a destination that an earlier release stored on $name", ({ create }) => {
-  it.live("gets its URL encrypted at the next start, and keeps everything", () =>
+describe.each(databases)("a destination on $name", ({ create }) => {
+  it.live("is stored with an encrypted URL", () =>
     Effect.gen(function* () {
-      const location = yield* create
       const url = "https://example.com/in/token-in-the-path"
-      const owner = yield* Effect.gen(function* () {
-        const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
-        const store = yield* DestinationStore.DestinationStore
-        const { id } = yield* store.create({ organizationId, workspaceId, ...settings })
-        const former = JSON.stringify({
-          masterKeyId: "none",
-          dataKey: "none",
-          secret: JSON.stringify(Redacted.value(settings.secrets))
-        })
-        const sql = yield* SqlClient
-        yield* sql`UPDATE destinations SET options = ${JSON.stringify(options({ url }))}, secrets = ${former}`
-        return { organizationId, id }
-      }).pipe(Effect.provide(storesAt(location)))
-      yield* Effect.gen(function* () {
-        const store = yield* DestinationStore.DestinationStore
-        const [row] = yield* (yield* SqlClient)`SELECT options FROM destinations`
-        expect(row?.["options"]).not.toContain("token-in-the-path")
-        const read = yield* store.get(owner.organizationId, owner.id)
-        expect(read.options).toEqual(options({ url }))
-        expect(Redacted.value(read.secrets)).toEqual(Redacted.value(settings.secrets))
-      }).pipe(Effect.provide(storesAt(location)))
-    })
+      const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
+      const store = yield* DestinationStore.DestinationStore
+      const { id } = yield* store.create({ organizationId, workspaceId, ...settings, options: options({ url }) })
+      const [row] = yield* (yield* SqlClient)`SELECT options FROM destinations`
+      expect(row?.["options"]).not.toContain("token-in-the-path")
+      const read = yield* store.get(organizationId, id)
+      expect(read.options).toEqual(options({ url }))
+      expect(Redacted.value(read.secrets)).toEqual(Redacted.value(settings.secrets))
+    }).pipe(Effect.provide(Layer.unwrap(Effect.map(create, storesAt))))
   )
 })
 

@@ -134,6 +134,12 @@ export const intOrNull = (row: Row, column: string): number | null => {
   return mistyped(column, "safe integer")
 }
 
+/** Reads a column of floating-point numbers that may be null. */
+export const realOrNull = (row: Row, column: string): number | null => {
+  const value = row[column]
+  return typeof value === "number" ? value : null
+}
+
 /** Reads a text column. */
 export const text = (row: Row, column: string): string => textOrNull(row, column) ?? mistyped(column, "text")
 
