@@ -5,10 +5,12 @@ import { imports, type Package, packages, sources, withoutComments } from "./Wor
 
 const scope = "@model-gateway/"
 
+/** The benchmarks and the packages of tests run where they are, and nobody installs them. */
+const isUnpublished = (of: Package): boolean => of.group === "tests" || of.name === "bench"
+
 /** Which packages of this project a package's sources may import. */
 const mayImport = (from: Package, to: string): boolean => {
-  // The benchmarks start the same servers as the tests, and nobody installs them either.
-  if (to === "test-services") return from.name === "bench"
+  if (to === "test-services") return isUnpublished(from)
   if (from.group !== "packages") return packages.some((other) => other.group === "packages" && other.name === to)
   if (from.name === "core" || from.name === "settings") return false
   if (to === "settings") return from.name === "server"
@@ -56,8 +58,7 @@ const wrong = (from: Package, folder: "src" | "test", path: string, code: string
       return [`${at}; core depends on effect alone`]
     }
     const { dependencies, devDependencies, peerDependencies } = from.manifest
-    // The bench is run where it was built, with what it is measured against; nobody installs it.
-    const published = folder === "src" && from.name !== "bench"
+    const published = folder === "src" && !isUnpublished(from)
     const declared = published
       ? { ...dependencies, ...peerDependencies }
       : { ...rootTools, ...devDependencies, ...dependencies, ...peerDependencies }

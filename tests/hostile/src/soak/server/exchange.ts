@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Random } from "../../hostile/fuzz/random.ts"
+import type { Random } from "../../fuzz/random.ts"
 
 export interface Exchange {
   readonly request: IncomingMessage

@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import { setTimeout as sleep } from "node:timers/promises"
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib"
-import type { Random } from "../../hostile/fuzz/random.ts"
+import type { Random } from "../../fuzz/random.ts"
 import type { Limits } from "../messages.ts"
 import {
   type Answer,

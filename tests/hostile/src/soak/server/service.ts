@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
-import { keyRecord } from "../../client/messages.ts"
+import { keyRecord } from "@model-gateway/testing/Samples"
 import type { Charge } from "../messages.ts"
 import { bytesOf, digestOf } from "../payload.ts"
 import { type Answer, errorAnswer, type Exchange, jsonAnswer } from "./exchange.ts"

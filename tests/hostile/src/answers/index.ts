@@ -1,5 +1,5 @@
 /**
- * `pnpm bench fuzz-answers`: asks for reranks, transcriptions and videos of upstreams whose answers
+ * `pnpm hostile fuzz-answers`: asks for reranks, transcriptions and videos of upstreams whose answers
  * are random, from a seed. Each response of the gateway must be allowed by the contract and match
  * it, the books must be exact afterwards, and every list must still be readable.
  */
@@ -152,7 +152,7 @@ export const run = async (options: Options): Promise<Result> => {
         count(statuses, answer.status === 0 ? "none" : String(answer.status))
         const problem = problemOf(operation, answer)
         if (problem !== undefined) {
-          const again = `pnpm bench fuzz-answers --seed ${seed} --only ${number}`
+          const again = `pnpm hostile fuzz-answers --seed ${seed} --only ${number}`
           violations.push(`${name}: ${problem}\n  ${again}\n  ${answer.body.toString().slice(0, 300)}`)
         }
       }

@@ -80,7 +80,7 @@ export const rankingAt = (url: string): object => ({
 })
 
 const certificate = (name: string): string =>
-  fileURLToPath(new URL(`../../../gateway/test/fixtures/${name}`, import.meta.url))
+  fileURLToPath(new URL(`../../../apps/gateway/test/fixtures/${name}`, import.meta.url))
 
 /** Variables with which a gateway trusts doubles with TLS. */
 export const trust = { NODE_EXTRA_CA_CERTS: certificate("receiver.crt") }

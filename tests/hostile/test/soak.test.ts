@@ -1,4 +1,4 @@
-// A short run of `pnpm bench soak`. Its limits on time allow for a machine that is slow.
+// A short run of `pnpm hostile soak`. Its limits on time allow for a machine that is slow.
 import { describe, expect, it } from "vitest"
 import * as Soak from "../src/soak/index.ts"
 

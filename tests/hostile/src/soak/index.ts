@@ -5,10 +5,8 @@
  */
 import { fork } from "node:child_process"
 import { once } from "node:events"
-import { extname } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Listening } from "../child.ts"
-import { table } from "../rounds.ts"
+import { table } from "../table.ts"
 import {
   type CallReport,
   type ClientMessage,
@@ -16,6 +14,7 @@ import {
   type EndReport,
   type Limits,
   type SampleReport,
+  type ServerListening,
   type ServerOptions,
   type ServerReport
 } from "./messages.ts"
@@ -25,7 +24,7 @@ export interface Options extends Pick<ClientOptions, "limits" | "longestPause" |
   readonly minutes: number
 }
 
-/** For `pnpm bench soak`. */
+/** For `pnpm hostile soak`. */
 export const defaults = {
   limits: { attempt: 2000, deadline: 8000, stall: 1500, longestRetryAfter: 2500 },
   longestPause: 1000,
@@ -55,9 +54,9 @@ export interface Result {
   readonly problems: ReadonlyArray<string>
 }
 
-/** Starts a module of this folder: `.ts` in a test, `.js` once built. */
+/** Starts a module of this folder. */
 const start = (name: string, options: ServerOptions | ClientOptions, execArgv: Array<string>) =>
-  fork(new URL(`${name}${extname(import.meta.url)}`, import.meta.url), [JSON.stringify(options)], { execArgv })
+  fork(new URL(name, import.meta.url), [JSON.stringify(options)], { execArgv })
 
 /** Resolves to undefined if it takes longer. */
 const within = async <A>(promise: Promise<A>, milliseconds: number): Promise<A | undefined> => {
@@ -116,8 +115,8 @@ export const run = async ({ limits, longestPause, minutes, seed, workers }: Opti
   // A short run has a restart, too, but not so many that they end every stall.
   const uptime = Math.min(90_000, Math.max(10_000, milliseconds / 3))
   const serverOptions: ServerOptions = { seed, limits, uptime }
-  const server = start("./server/main", serverOptions, [])
-  const [{ port }] = (await once(server, "message")) as [Listening]
+  const server = start("./server/main.ts", serverOptions, [])
+  const [{ port }] = (await once(server, "message")) as [ServerListening]
   const options: ClientOptions = {
     origin: `http://127.0.0.1:${port}`,
     seed,
@@ -127,7 +126,7 @@ export const run = async ({ limits, longestPause, minutes, seed, workers }: Opti
     longestPause
   }
   const startedAt = performance.now()
-  const client = start("./client", options, ["--expose-gc"])
+  const client = start("./client.ts", options, ["--expose-gc"])
   const exited = once(client, "exit").then(([code]) => `code ${String(code ?? client.signalCode)}`)
   const problems: Array<string> = []
   const calls: Array<CallReport> = []

@@ -1,5 +1,5 @@
 /**
- * `pnpm bench fuzz-settings`: starts the executable with random settings, from a seed: flags,
+ * `pnpm hostile fuzz-settings`: starts the executable with random settings, from a seed: flags,
  * variables and settings files, of which most are wrong in some way. It either serves, or ends with
  * status 1 and an error that names a setting, and never shows a secret.
  */
@@ -37,7 +37,7 @@ interface Setting {
   readonly allowed: string
 }
 
-const guide = fileURLToPath(new URL("../../../../../docs/guide/settings.md", import.meta.url))
+const guide = fileURLToPath(new URL("../../../../docs/guide/settings.md", import.meta.url))
 
 const cellsOf = (line: string): ReadonlyArray<string> =>
   line
@@ -349,7 +349,7 @@ export const run = async (options: Options): Promise<Result> => {
 export const describe = ({ options }: Result, { output, problem, sample }: Outcome): string =>
   [
     `${problem}`,
-    `  pnpm bench fuzz-settings --seed ${options.seed} --only ${sample.number}`,
+    `  pnpm hostile fuzz-settings --seed ${options.seed} --only ${sample.number}`,
     `  flags ${JSON.stringify(sample.flags).slice(0, 500)} variables ${JSON.stringify(sample.variables).slice(0, 500)}`,
     `  file ${JSON.stringify(sample.file?.toString("latin1").slice(0, 800))}`,
     `  output ${JSON.stringify(output.slice(0, 1500))}`

@@ -3,7 +3,6 @@
  * `/healthz` every 50 ms on one connection, and the memory of the process.
  */
 import { Worker } from "node:worker_threads"
-import { sibling } from "./sibling.ts"
 
 /** The measurements since the last reset. */
 export interface Seen {
@@ -30,7 +29,7 @@ export type Question = "read" | "reset"
 
 /** Starts monitoring. */
 export const start = async (port: number, pid: number): Promise<Watch> => {
-  const worker = new Worker(sibling("./watchThread"), { workerData: { port, pid } })
+  const worker = new Worker(new URL("./watchThread.ts", import.meta.url), { workerData: { port, pid } })
   // Requests are answered in order.
   let last: Promise<unknown> = Promise.resolve()
   const ask = (question: Question): Promise<Seen> => {

@@ -12,8 +12,9 @@ import {
   VideoProgress
 } from "@model-gateway/core"
 import { NodeFile } from "@model-gateway/node"
+import { keyRecord } from "@model-gateway/testing/Samples"
 import { Effect, Stream } from "effect"
-import type { Random } from "../hostile/fuzz/random.ts"
+import type { Random } from "../fuzz/random.ts"
 import { bytesOf, digestOf } from "./payload.ts"
 
 export type Client = Gateway.Gateway | GatewayClient.GatewayClient
@@ -129,7 +130,7 @@ const currentKey: Call<CurrentKey.KeyRecord, CurrentKey.Failure> = {
   operation: CurrentKey.currentKeyOperation,
   effect: use((gateway) => gateway.currentKey),
   limit: "call",
-  problem: ({ usage }) => unless(usage === 1.234, "the record is another")
+  problem: ({ usage }) => unless(usage === keyRecord.usage, "the record is another")
 }
 
 const assignKeys = (random: Random): Call<Guardrails.AssignResponse, Guardrails.Failure> => {

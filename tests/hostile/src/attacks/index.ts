@@ -82,7 +82,7 @@ export interface Bounds {
   readonly neighbor: number
 }
 
-/** The bounds of `pnpm bench attacks`. */
+/** The bounds of `pnpm hostile attacks`. */
 export const strict: Bounds = { health: 250, memory: 2 * heapMebibytes, neighbor: 250 }
 
 /**

@@ -1,13 +1,13 @@
-// A short run of `pnpm bench fuzz` and of the quick attacks, against the real executable. The commands hold the strict
+// A short run of `pnpm hostile fuzz` and of the quick attacks, against the real executable. The commands hold the strict
 // bounds on time; here a machine may be slow, so that only what no slow machine explains is a failure.
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it } from "vitest"
-import * as FuzzedAnswers from "../src/hostile/answers/index.ts"
-import * as Attacks from "../src/hostile/attacks/index.ts"
-import * as Fuzz from "../src/hostile/fuzz/index.ts"
-import * as FuzzSettings from "../src/hostile/fuzz/settings.ts"
-import { operations } from "../src/hostile/fuzz/operations.ts"
+import * as FuzzedAnswers from "../src/answers/index.ts"
+import * as Attacks from "../src/attacks/index.ts"
+import * as Fuzz from "../src/fuzz/index.ts"
+import * as FuzzSettings from "../src/fuzz/settings.ts"
+import { operations } from "../src/fuzz/operations.ts"
 
 describe("the gateway", () => {
   it("answers 2,000 random requests over all operations as the contract allows", { timeout: 300_000 }, async () => {

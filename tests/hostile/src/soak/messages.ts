@@ -10,6 +10,11 @@ export interface Limits {
   readonly longestRetryAfter: number
 }
 
+/** The first message of the server. */
+export interface ServerListening {
+  readonly port: number
+}
+
 export interface ServerOptions {
   readonly seed: number
   /** Faults last longer than these. */

@@ -2,9 +2,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
-import { listening } from "../../child.ts"
-import * as Random from "../../hostile/fuzz/random.ts"
-import type { ServerOptions, ServerReport } from "../messages.ts"
+import * as Random from "../../fuzz/random.ts"
+import type { ServerListening, ServerOptions, ServerReport } from "../messages.ts"
 import { type Exchange, receive, send } from "./exchange.ts"
 import * as Faults from "./faults.ts"
 import * as Service from "./service.ts"
@@ -86,6 +85,8 @@ process.on("message", () => {
 server.listen(0, "127.0.0.1", () => {
   const address = server.address()
   if (address === null || typeof address === "string" || restarts > 0) return
-  listening({ port: address.port, apiKey: "" }, () => process.exit())
+  process.once("disconnect", () => process.exit())
+  const listening: ServerListening = { port: address.port }
+  process.send?.(listening)
   void restartNowAndThen(address.port)
 })

@@ -1,5 +1,5 @@
 /**
- * `pnpm bench fuzz`: sends random requests to every operation, from a seed. Each response must be
+ * `pnpm hostile fuzz`: sends random requests to every operation, from a seed. Each response must be
  * allowed by the contract, complete and in time, and `/healthz` must answer throughout.
  */
 import type { Bounds } from "../attacks/index.ts"
@@ -181,7 +181,7 @@ export const unreached = ({ tallies }: Result): ReadonlyArray<string> =>
 
 /** The command that reproduces a violation, and the violation. */
 export const reproduce = ({ options }: Result, { problem, request }: Violation): string =>
-  `${problem}\n  pnpm bench fuzz --seed ${options.seed} --only ${request.number}\n  ${describe(request)}`
+  `${problem}\n  pnpm hostile fuzz --seed ${options.seed} --only ${request.number}\n  ${describe(request)}`
 
 /** The table in Markdown, and every violation. */
 export const report = (result: Result): string => {

@@ -1,5 +1,5 @@
 /**
- * `pnpm bench bodies`: searches for the 1 MiB body that blocks the event loop the longest, by
+ * `pnpm hostile bodies`: searches for the 1 MiB body that blocks the event loop the longest, by
  * trying many families of bodies in every field of every operation that accepts JSON.
  */
 import { arrayOf, json, mebibyte, milliseconds, pause } from "./attacks/attack.ts"

@@ -9,11 +9,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { trust } from "./doubles.ts"
-import { sibling } from "./sibling.ts"
 import * as Watch from "./watch.ts"
 
 /** The executable of this checkout. */
-export const builtGateway = fileURLToPath(new URL("../../../gateway/dist/main.js", import.meta.url))
+export const builtGateway = fileURLToPath(new URL("../../../apps/gateway/dist/main.js", import.meta.url))
 
 /** The heap limit of the process. */
 export const heapMebibytes = 512
@@ -95,7 +94,7 @@ export const start = async (options: Options = {}): Promise<Gateway> => {
     [
       "--expose-gc",
       `--max-old-space-size=${heapMebibytes}`,
-      `--import=${sibling("./preload").href}`,
+      `--import=${new URL("./preload.ts", import.meta.url).href}`,
       options.main ?? builtGateway,
       "serve",
       `--data-dir=${dataDir}`,

@@ -3,7 +3,6 @@
  * another, about every 50 ms, and measures how long each one takes.
  */
 import { Worker } from "node:worker_threads"
-import { sibling } from "./sibling.ts"
 
 /** The measurements since the last reset. */
 export interface Served {
@@ -34,7 +33,7 @@ export interface Options {
 
 /** Starts to send requests. */
 export const start = async (options: Options): Promise<Neighbor> => {
-  const worker = new Worker(sibling("./neighborThread"), { workerData: options })
+  const worker = new Worker(new URL("./neighborThread.ts", import.meta.url), { workerData: options })
   let last: Promise<unknown> = Promise.resolve()
   const ask = (question: Question): Promise<Served> => {
     const answer = last.then(() => {
