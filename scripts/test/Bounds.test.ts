@@ -29,7 +29,6 @@ const perCall = new Set<string>([
   "server/operations/TranscriptionBody.ts text",
   // Of the program's own text, made once.
   "server/http/Operations.ts byEndpoint",
-  "server/http/RequestBody.ts plans",
   "server/openapi/Components.ts byEncoded",
   "server/openapi/Components.ts byPart",
   "server/openapi/JsonSchema.ts made",

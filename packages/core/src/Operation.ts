@@ -21,8 +21,9 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import type { HttpMethod } from "effect/http/HttpMethod"
 import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
-import { Authorization, ManagementKey, SpendingKey } from "./Authorization.ts"
+import { Authorization } from "./Authorization.ts"
 import { statusOf } from "./GatewayError.ts"
+import { RequestBody } from "./RequestBody.ts"
 
 /**
  * The kind of key that may call an operation. Ordinary keys spend credits, management keys manage
@@ -168,20 +169,6 @@ export const make = <
 export const isOperation = (value: unknown): value is Operation =>
   Predicate.hasProperty(value, "identifier") && Predicate.hasProperty(value, "access")
 
-interface Middlewares {
-  readonly "any key": Authorization
-  readonly "ordinary key": SpendingKey
-  readonly "management key": ManagementKey
-}
-
-const middlewares: {
-  readonly [Who in Access]: Context.Key<Middlewares[Who], Middlewares[Who]["Service"]>
-} = {
-  "any key": Authorization,
-  "ordinary key": SpendingKey,
-  "management key": ManagementKey
-}
-
 /**
  * The annotation of an endpoint that holds its operation. Read it with {@link of}.
  *
@@ -234,7 +221,7 @@ const refusesUnknownFields = Context.make(HttpApi.PayloadParseOptions, {
 
 /**
  * Makes the endpoint of an operation, which only the service, the test gateway and the OpenAPI
- * document need. Its middlewares follow from `access`.
+ * document need.
  *
  * `request` returns the schemas of the request. It is a function, so that a bundler drops whatever
  * is in it if the endpoint is unused. Its `success` replaces the operation's, for a response that
@@ -290,7 +277,8 @@ export const endpoint = <
     Response,
     Failures
   >(operation.identifier, operation.path, { ...responses, ...schemas })
-    .middleware(middlewares[operation.access])
+    // The last one is the outermost.
+    .middleware(RequestBody)
     .middleware(Authorization)
     .annotate(Declaration, operation)
     .annotateMerge(OpenApi.annotations({ summary: reference?.summary, description: describe(operation) }))

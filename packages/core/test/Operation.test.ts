@@ -1,5 +1,15 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Authorization, Files, Gateway, GatewayApi, GatewayError, Keys, Operation, Rerank } from "@model-gateway/core"
+import {
+  Authorization,
+  Files,
+  Gateway,
+  GatewayApi,
+  GatewayError,
+  Keys,
+  Operation,
+  RequestBody,
+  Rerank
+} from "@model-gateway/core"
 import { Effect } from "effect"
 import { HttpApi, type HttpApiEndpoint, OpenApi } from "effect/http-api"
 
@@ -77,16 +87,12 @@ describe("the traits of the operations", () => {
     )
   })
 
-  it("decide the middlewares, of which authorization is the outermost", () => {
-    const middlewares = {
-      "any key": [Authorization.Authorization],
-      "ordinary key": [Authorization.SpendingKey, Authorization.Authorization],
-      "management key": [Authorization.ManagementKey, Authorization.Authorization]
-    }
+  it("are authorized before their body is read", () => {
     for (const { endpoint, operation } of declared) {
       expect([operation.identifier, ...endpoint.middlewares]).toEqual([
         operation.identifier,
-        ...middlewares[operation.access]
+        RequestBody.RequestBody,
+        Authorization.Authorization
       ])
     }
   })

@@ -55,12 +55,12 @@ import * as ModelsHandlers from "./operations/ModelsHandlers.ts"
 import * as FreeModelDays from "./admission/FreeModelDays.ts"
 import * as OwnKeys from "./routing/OwnKeys.ts"
 import * as ProviderKeys from "./access/ProviderKeys.ts"
-import * as RateLimits from "./admission/RateLimits.ts"
+import * as RateLimits from "./access/RateLimits.ts"
 import * as RateLimiterStore from "./storage/memory/RateLimiterStore.ts"
 import * as RerankHandlers from "./operations/RerankHandlers.ts"
 import * as Admission from "./admission/Admission.ts"
 import * as Outbox from "./events/Outbox.ts"
-import * as LargeBodies from "./admission/LargeBodies.ts"
+import * as BodyAdmission from "./admission/BodyAdmission.ts"
 import * as Router from "./routing/Router.ts"
 import * as Readiness from "./observability/Readiness.ts"
 import * as DatabaseReadiness from "./storage/sql/DatabaseReadiness.ts"
@@ -105,7 +105,7 @@ const handlers = Layer.mergeAll(
   ActivityHandlers.layer,
   ModelsHandlers.layer
 ).pipe(
-  Layer.provide([Authorization.layer.pipe(Layer.provide([BodyMemory.layer, LargeBodies.layer])), Router.layer]),
+  Layer.provide([Authorization.layer, BodyAdmission.layer.pipe(Layer.provide(BodyMemory.layer)), Router.layer]),
   Layer.provide(Admission.layer),
   Layer.provide(OwnKeys.layer)
 )

@@ -23,8 +23,8 @@ export interface Operation {
   readonly isPaid: boolean
   /** Whether its requests count against the rate limit of their key. */
   readonly isRateLimited: boolean
-  /** Whether only management keys may use it. */
-  readonly isManagement: boolean
+  /** The kind of key that may call it. */
+  readonly access: Contract.Access
   /** Whether an error also has its message at the top level of its body. */
   readonly topLevelMessage: boolean
 }
@@ -57,7 +57,7 @@ HttpApi.reflect(GatewayApi, {
       contentTypes: [...endpoint.payload.keys()],
       isPaid: Contract.isPaid(declared),
       isRateLimited: Contract.isRateLimited(declared),
-      isManagement: declared.access === "management key",
+      access: declared.access,
       topLevelMessage: declared.topLevelMessage ?? false
     })
   }

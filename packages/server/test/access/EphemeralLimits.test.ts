@@ -1,7 +1,7 @@
 /** Ephemeral keys that may do less than their parent. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import { ManagementKey } from "@model-gateway/core/Authorization"
 import { EphemeralResponse, ephemeralOperations, Response } from "@model-gateway/core/Keys"
+import * as Operation from "@model-gateway/core/Operation"
 import { expect, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
 import { HttpApi } from "effect/http-api"
@@ -43,8 +43,8 @@ it("can be limited to each operation of an ordinary key except creating ephemera
   const callable: Array<string> = []
   HttpApi.reflect(GatewayApi, {
     onGroup: () => {},
-    onEndpoint: ({ endpoint, middleware }) => {
-      if (![...middleware].some(({ key }) => key === ManagementKey.key)) callable.push(endpoint.identifier)
+    onEndpoint: ({ endpoint }) => {
+      if (Operation.of(endpoint)?.access !== "management key") callable.push(endpoint.identifier)
     }
   })
   expect(new Set([...ephemeralOperations, "createEphemeralKey"])).toEqual(new Set(callable))

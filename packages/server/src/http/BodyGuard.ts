@@ -2,11 +2,11 @@
  * Admits a request's body: within its operation's size limit, after the checks that can make
  * reading it unnecessary, and within the memory that all bodies share.
  */
+import type { PaymentRequired } from "@model-gateway/core/GatewayError"
 import { ByteSize, Context, Effect } from "effect"
 import { HttpIncomingMessage, HttpMethod, HttpServerRequest, type HttpServerResponse, Multipart } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { type BodyLimits, GatewayServerConfig } from "../GatewayServerConfig.ts"
-import { BodyAdmission } from "./BodyAdmission.ts"
 import * as BodyLimit from "./BodyLimit.ts"
 import { BodyMemory, type Owner } from "./BodyMemory.ts"
 import * as Issues from "./Issues.ts"
@@ -16,12 +16,22 @@ import * as PayloadIssues from "./PayloadIssues.ts"
 import * as RequestContext from "./RequestContext.ts"
 import * as WireWords from "./WireWords.ts"
 
-/** Runs the handler of a request of the key `owner` with its body admitted. */
+/** Wraps the handler of an operation, so that it gets requests whose body is admitted. */
 export type Guard = <E, R>(
   endpoint: HttpApiEndpoint.Top,
-  owner: string,
   httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+
+/** What the guard asks about the caller of the current request. */
+export interface Options {
+  /** The hash of its key. */
+  readonly owner: Effect.Effect<string>
+  /**
+   * Runs before a large body of a paid operation is read. Fails if the caller has nothing left to
+   * spend, unless an earlier request has used the `Idempotency-Key`.
+   */
+  readonly admitLarge: (idempotencyKey: string | undefined) => Effect.Effect<void, PaymentRequired>
+}
 
 /** For larger bodies, the key's budget is checked before reading. */
 const largeBody = 1024 * 1024
@@ -44,28 +54,14 @@ const planOf = (endpoint: HttpApiEndpoint.Top, limits: BodyLimits): Plan => {
     limitOf: (isForm) => BodyLimit.of(limits, operation?.bodyLimit ?? {}, isForm),
     payload: PayloadIssues.make(endpoint),
     isPaid: operation?.isPaid === true,
-    isManagement: operation?.isManagement === true
+    isManagement: operation?.access === "management key"
   }
 }
 
 /** Makes the guard from the services in the context. */
-export const make = Effect.gen(function* () {
-  const admission = yield* BodyAdmission
+export const make = Effect.fnUntraced(function* (sender: Options) {
   const memory = yield* BodyMemory
   const { bodyLimits } = yield* GatewayServerConfig
-  const plans = new Map<HttpApiEndpoint.Top, Plan>()
-
-  const planFor = (endpoint: HttpApiEndpoint.Top): Plan => {
-    const known = plans.get(endpoint)
-    if (known !== undefined) return known
-    const made = planOf(endpoint, bodyLimits)
-    plans.set(endpoint, made)
-    return made
-  }
-
-  /** Avoids reading a large body in vain: checks whether the key's budget is exhausted. */
-  const admitLarge = ({ headers }: HttpServerRequest.HttpServerRequest) =>
-    Effect.orDie(admission.notExhausted(headers["idempotency-key"]))
 
   /** Runs the effect with a request whose text is read within the limits. */
   const withText = <E, R>(
@@ -129,17 +125,21 @@ export const make = Effect.gen(function* () {
             { keyHash: owner, isManagement: plan.isManagement },
             withinLimit(limit, httpEffect)
           )
-    return plan.isPaid && length > largeBody ? Effect.andThen(admitLarge(request), served) : served
+    return plan.isPaid && length > largeBody
+      ? Effect.andThen(Effect.orDie(sender.admitLarge(request.headers["idempotency-key"])), served)
+      : served
   }
 
-  const guard: Guard = (endpoint, owner, httpEffect) =>
-    HttpMethod.hasBody(endpoint.method)
-      ? Effect.withFiber((fiber) => {
-          const plan = planFor(endpoint)
-          const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-          const record = Context.getUnsafe(fiber.context, RequestContext.RequestContext)
-          return guarded(plan, record, owner, request, httpEffect)
-        })
-      : httpEffect
+  const guard: Guard = (endpoint, httpEffect) => {
+    if (!HttpMethod.hasBody(endpoint.method)) return httpEffect
+    const plan = planOf(endpoint, bodyLimits)
+    return Effect.flatMap(sender.owner, (owner) =>
+      Effect.withFiber((fiber) => {
+        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+        const record = Context.getUnsafe(fiber.context, RequestContext.RequestContext)
+        return guarded(plan, record, owner, request, httpEffect)
+      })
+    )
+  }
   return guard
 })

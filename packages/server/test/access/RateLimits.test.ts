@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import { TestClock } from "effect/testing"
-import { layer, RateLimits } from "../../src/admission/RateLimits.ts"
+import { layer, RateLimits } from "../../src/access/RateLimits.ts"
 import * as RateLimiterStore from "../../src/storage/memory/RateLimiterStore.ts"
 
 const limits = (requests: number, seconds: number) =>

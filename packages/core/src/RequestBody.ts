@@ -1,0 +1,13 @@
+/**
+ * The step of a request between its authorization and its handler.
+ *
+ * @since 0.1.0
+ */
+import { HttpApiMiddleware } from "effect/http-api"
+
+/**
+ * Reads the body within the limits that the operation declares. The service implements it.
+ *
+ * @since 0.1.0
+ */
+export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("@model-gateway/core/RequestBody") {}

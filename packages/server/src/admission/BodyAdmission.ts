@@ -1,0 +1,31 @@
+/**
+ * Admits the body of a request whose caller is authorized: the step between authorization and
+ * handler. Before it reads a large body, it checks whether the caller has anything left to spend.
+ */
+import { RequestBody } from "@model-gateway/core/RequestBody"
+import { Effect, Layer } from "effect"
+import { currentCaller } from "../access/Caller.ts"
+import type { BodyMemory } from "../http/BodyMemory.ts"
+import * as BodyGuard from "../http/BodyGuard.ts"
+import * as OwnKeys from "../routing/OwnKeys.ts"
+import { Admission } from "./Admission.ts"
+
+/** The step, over the admission of paid work. */
+export const layer: Layer.Layer<RequestBody, never, Admission | BodyMemory | OwnKeys.OwnKeys> = Layer.effect(
+  RequestBody,
+  Effect.gen(function* () {
+    const { notExhausted } = yield* Admission
+    const ownKeys = yield* OwnKeys.OwnKeys
+    const guard = yield* BodyGuard.make({
+      owner: Effect.map(currentCaller, ({ key }) => key.hash),
+      // A caller with a provider key of its own may need no credits. The body says which model.
+      admitLarge: (idempotencyKey) =>
+        Effect.flatMap(currentCaller, (caller) =>
+          Effect.flatMap(ownKeys.of(caller), (own) =>
+            own.length === 0 ? notExhausted(caller, idempotencyKey) : Effect.void
+          )
+        )
+    })
+    return RequestBody.of((httpEffect, { endpoint }) => guard(endpoint, httpEffect))
+  })
+)
