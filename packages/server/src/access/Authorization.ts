@@ -84,11 +84,10 @@ const make = Effect.gen(function* () {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const operation = Operations.of(endpoint)
         record.endpoint = endpoint
-        return Effect.flatMap(authenticate(credential, request), (caller) => {
+        return Effect.flatMap(Effect.orDie(authenticate(credential, request)), (caller) => {
           record.userId = caller.key.creatorUserId
           const refusal = refusalOf(caller, operation)
           const counted = operation?.isRateLimited === true ? count(caller.key.hash, record) : Effect.void
-          // Defects, because the type of the contract lists neither status for every operation.
           // Permission comes before the rate: above the limit too, the answer is the 403.
           return refusal === undefined
             ? Effect.andThen(Effect.orDie(counted), Effect.provideService(httpEffect, CurrentCaller, caller))

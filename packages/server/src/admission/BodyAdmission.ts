@@ -7,6 +7,7 @@ import { Effect, Layer } from "effect"
 import { currentCaller } from "../access/Caller.ts"
 import type { BodyMemory } from "../http/BodyMemory.ts"
 import * as BodyGuard from "../http/BodyGuard.ts"
+import * as Failures from "../http/Failures.ts"
 import * as OwnKeys from "../routing/OwnKeys.ts"
 import { Admission } from "./Admission.ts"
 
@@ -26,6 +27,6 @@ export const layer: Layer.Layer<RequestBody, never, Admission | BodyMemory | Own
           )
         )
     })
-    return RequestBody.of((httpEffect, { endpoint }) => guard(endpoint, httpEffect))
+    return RequestBody.of((httpEffect, { endpoint }) => Failures.unencoded(guard(endpoint, httpEffect)))
   })
 )

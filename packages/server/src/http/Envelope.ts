@@ -3,8 +3,7 @@
  *
  * Specification: "Error envelope (every error response)".
  */
-import { Metadata, retryAfterStatuses } from "@model-gateway/core/GatewayError"
-import { Option, Schema } from "effect"
+import { type Metadata, retryAfterStatuses } from "@model-gateway/core/GatewayError"
 import { HttpServerResponse } from "effect/http"
 import * as Operations from "./Operations.ts"
 import type { RequestRecord } from "./RequestContext.ts"
@@ -19,18 +18,6 @@ export interface Failure {
   /** Further fields of the body. Only for routes that are not in the contract. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined
 }
-
-const Body = Schema.fromJsonString(
-  Schema.Struct({
-    error: Schema.Struct({
-      code: Schema.Int,
-      message: Schema.String,
-      metadata: Schema.optionalKey(Schema.NullOr(Metadata))
-    })
-  })
-)
-
-const decodeBody = Schema.decodeUnknownOption(Body)
 
 const hasTopLevelMessage = ({ endpoint }: RequestRecord): boolean =>
   endpoint !== undefined && Operations.of(endpoint)?.topLevelMessage === true
@@ -57,18 +44,4 @@ export const respond = (record: RequestRecord, failure: Failure): HttpServerResp
     }),
     { status: failure.status, headers }
   )
-}
-
-/**
- * Reads a handler's error back from the response that the contract's schemas encoded, so that
- * request id and user are added in one place. `None` if the response is not an envelope.
- */
-export const read = (response: HttpServerResponse.HttpServerResponse): Option.Option<Failure> => {
-  const body = response.body
-  if (body._tag !== "Uint8Array") return Option.none()
-  return Option.map(decodeBody(body.text ?? new TextDecoder().decode(body.body)), ({ error }) => ({
-    status: response.status,
-    message: error.message,
-    metadata: error.metadata ?? undefined
-  }))
 }

@@ -226,10 +226,10 @@ const fromServer = (error: HttpServerError.HttpServerError): Classified => {
   }
 }
 
-/** Adds the limit to the failure of a body that is too large. */
+/** Adds the limit to the failure of a body that was not read because it is too large. */
 export const withLimit = (classified: Classified, limit: number | undefined): Classified => {
+  if (classified !== tooLarge || limit === undefined) return classified
   const { failure } = classified
-  if (failure.status !== 413 || failure.message !== phrases[413] || limit === undefined) return classified
   const size = limit % 1_048_576 === 0 ? `${limit / 1_048_576} MiB` : `${limit} bytes`
   return { ...classified, failure: { ...failure, message: `${phrases[413]}: at most ${size} are accepted` } }
 }
@@ -344,6 +344,18 @@ export const orUnavailable = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.catchIf(
     effect,
     (error: E): error is Extract<E, StorageError> => error instanceof StorageError,
+    (error) => Effect.die(error)
+  )
+
+/**
+ * Turns an error of the contract into a defect, so that the outermost middleware makes its response
+ * from the error itself. A typed error would be encoded before it got there, without request id and
+ * user.
+ */
+export const unencoded = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.catchIf(
+    effect,
+    (error: E): error is Extract<E, EnvelopeError> => error instanceof EnvelopeError,
     (error) => Effect.die(error)
   )
 

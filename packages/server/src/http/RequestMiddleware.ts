@@ -7,7 +7,7 @@
  */
 import { phrases } from "@model-gateway/core/GatewayError"
 import { ofPreset } from "@model-gateway/core/WireNames"
-import { Cause, Clock, Context, Effect, type Layer, Option } from "effect"
+import { Cause, Clock, Context, Effect, type Layer } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { constVoid } from "effect/Function"
 import type * as Types from "effect/Types"
@@ -36,28 +36,19 @@ const isClientAbort = (cause: Cause.Cause<unknown>): boolean =>
 const contentTypes = (operation: Operations.Operation | undefined): string =>
   operation?.contentTypes.join(" or ") ?? "application/json"
 
-/**
- * Reviews an error response: keeps an envelope within the operation's set, and converts anything
- * else.
- */
-const reviewed = (
-  operation: Operations.Operation | undefined,
-  response: HttpServerResponse.HttpServerResponse
-): Failures.Classified => {
-  const read = Envelope.read(response)
-  if (Option.isSome(read)) return Failures.restrictToContract(operation, { failure: read.value, unexpected: false })
-  // Not from a handler: the router or the builder rejected a content type or a size.
+/** An error response that is no error: the router or the builder rejected a content type or a size. */
+const converted = (operation: Operations.Operation | undefined, status: number): Failures.Classified => {
   const failure: Envelope.Failure =
-    response.status === 413
+    status === 413
       ? { status: 413, message: phrases[413] }
-      : response.status < 500
+      : status < 500
         ? {
             status: 400,
             message: `${phrases[400]}: the content type is not supported, expected ${contentTypes(operation)}`,
             metadata: { issues: [{ path: "content-type", message: `Expected ${contentTypes(operation)}` }] }
           }
         : { status: 500, message: phrases[500] }
-  return Failures.restrictToContract(operation, { failure, unexpected: response.status >= 500 })
+  return Failures.restrictToContract(operation, { failure, unexpected: status >= 500 })
 }
 
 const logged = (
@@ -129,10 +120,8 @@ const onAnswer = (
     return refuse(
       record,
       operation,
-      reviewed(operation, response),
-      new Error(
-        `a response with status ${response.status} that the operation does not have, or without an error envelope`
-      )
+      converted(operation, response.status),
+      new Error(`a response with status ${response.status} without an error envelope`)
     )
   }
   record.headers["x-request-id"] = record.id

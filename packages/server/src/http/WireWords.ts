@@ -4,6 +4,7 @@
  */
 import * as Operation from "@model-gateway/core/Operation"
 import { hasWords, type WireNames } from "@model-gateway/core/WireNames"
+import { Predicate } from "effect"
 import { Headers, HttpBody, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { RequestRecord } from "./RequestContext.ts"
 
@@ -70,13 +71,13 @@ export const errorOnWire = (record: RequestRecord, body: object): unknown => {
   if (path === undefined) return renamed
   // The messages of these operations name the words that they expect. Other text may be the
   // caller's, such as the request's id.
-  return JSON.parse(JSON.stringify(renamed), (key, value: unknown) =>
-    typeof value !== "string"
-      ? value
-      : key === "message"
-        ? text(value)
-        : key === "provider"
-          ? provider(path, value)
-          : value
-  )
+  const translated = (value: unknown, key: string): unknown => {
+    if (typeof value === "string")
+      return key === "message" ? text(value) : key === "provider" ? provider(path, value) : value
+    if (Array.isArray(value)) return value.map((item: unknown) => translated(item, ""))
+    return Predicate.isObject(value)
+      ? Object.fromEntries(Object.entries(value).map(([name, field]) => [name, translated(field, name)]))
+      : value
+  }
+  return translated(renamed, "")
 }
