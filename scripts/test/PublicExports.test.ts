@@ -67,7 +67,10 @@ describe("public exports", () => {
   })
 
   it.each(published)("$name: the list holds", async (each) => {
-    const lines = publicModules(each).map(({ code, subpath }) => `${subpath}: ${exportedNames(code).join(", ")}`)
+    const lines = publicModules(each)
+      .map(({ code, subpath }) => `${subpath}: ${exportedNames(code).join(", ")}`)
+      // A module of an adapter has this one name. `Adapters.ts` lists them.
+      .filter((line) => !line.endsWith(": adapter"))
     expect(lines.length).toBeGreaterThan(0)
     await expect(`${lines.toSorted().join("\n")}\n`).toMatchFileSnapshot(`exports/${each.name}.txt`)
   })

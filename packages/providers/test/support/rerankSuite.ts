@@ -1,7 +1,7 @@
 // What every rerank adapter does in the same way, checked over a socket.
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, it } from "@effect/vitest"
-import { Duration, Effect, Redacted } from "effect"
+import { Duration, Effect, Redacted, Schema } from "effect"
 import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import type { RerankModel } from "@model-gateway/offers/Model"
 import { type Credential, gatewayCredential } from "@model-gateway/offers/Offer"
@@ -32,6 +32,9 @@ export interface Subject {
   /** What the upstream calls the score: `results.0.relevance_score`. */
   readonly scorePath: string
 }
+
+const fieldsOf = (text: string): ReadonlyArray<string> =>
+  Object.keys(Schema.decodeSync(Schema.fromJsonString(Schema.JsonObject))(text))
 
 export const undici = Effect.provide(NodeHttpClient.layerUndici)
 
@@ -182,6 +185,22 @@ export const rerankSuite = (subject: Subject) => {
       )
       assert.isFalse(offer.capabilities.image_documents)
       assert.deepStrictEqual(double.state.requests, [])
+    }).pipe(undici)
+  )
+
+  it.live("refuses options that name a field of its own body, without a call", () =>
+    Effect.gen(function* () {
+      const { double, offer, run } = yield* offered(subject)
+      yield* run({ ...request, top_n: 2 })
+      // A documented option may replace what the adapter sends by default.
+      const documented = offer.passthrough?.documented ?? []
+      const sent = fieldsOf(double.state.requests[0]?.text ?? "").filter((name) => !documented.includes(name))
+      assert.isNotEmpty(sent)
+      for (const name of sent) {
+        const { reason } = yield* Effect.flip(run({ ...request, options: { [name]: "x" } }))
+        assert.include(reasonText(reason), `provider.options.${subject.adapter.name}.${name}`)
+      }
+      assert.lengthOf(double.state.requests, 1)
     }).pipe(undici)
   )
 
