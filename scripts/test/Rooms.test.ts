@@ -25,6 +25,7 @@ const rooms = [
   "operations",
   "openapi",
   "site",
+  "WorkspaceParts.ts",
   "Composition.ts",
   "GatewayServer.ts",
   "index.ts"

@@ -52,7 +52,7 @@ import * as KeysHandlers from "./operations/KeysHandlers.ts"
 import * as KeyStore from "./access/KeyStore.ts"
 import * as ModelCatalogue from "./routing/ModelCatalogue.ts"
 import * as ModelsHandlers from "./operations/ModelsHandlers.ts"
-import * as FreeModelDays from "./admission/FreeModelDays.ts"
+import * as FreeModelDays from "./accounting/FreeModelDays.ts"
 import * as OwnKeys from "./routing/OwnKeys.ts"
 import * as ProviderKeys from "./access/ProviderKeys.ts"
 import * as RateLimits from "./access/RateLimits.ts"
@@ -86,6 +86,7 @@ import * as WebhookSecrets from "./webhooks/WebhookSecrets.ts"
 import * as WebhooksHandlers from "./operations/WebhooksHandlers.ts"
 import * as WorkspacesHandlers from "./operations/WorkspacesHandlers.ts"
 import * as WorkspaceRemoval from "./access/WorkspaceRemoval.ts"
+import * as WorkspaceParts from "./WorkspaceParts.ts"
 import * as WorkspaceStore from "./access/WorkspaceStore.ts"
 
 const handlers = Layer.mergeAll(
@@ -176,7 +177,6 @@ export const layerStoresSql = Layer.mergeAll(
   KeyRecords.layerSql,
   Idempotency.layerSql,
   FreeModelDays.layerSql,
-  Outbox.layerSql,
   RequestLog.layerSql,
   Activity.layerSql,
   FileStore.layerSql,
@@ -186,6 +186,7 @@ export const layerStoresSql = Layer.mergeAll(
   WebhookSecrets.layerSql,
   Reconcile.layerSql
 ).pipe(
+  Layer.provideMerge(Layer.mergeAll(WorkspaceParts.layer, Outbox.layerSql)),
   Layer.provideMerge(KeyStore.layerSql),
   Layer.provideMerge(Accounting.layerSql),
   Layer.provideMerge(LedgerSql.layer),

@@ -16,13 +16,14 @@ import * as ProviderKeys from "../src/access/ProviderKeys.ts"
 import * as Vault from "../src/access/Vault.ts"
 import * as GatewayServerConfig from "../src/GatewayServerConfig.ts"
 import * as KeyStore from "../src/access/KeyStore.ts"
-import * as FreeModelDays from "../src/admission/FreeModelDays.ts"
+import * as FreeModelDays from "../src/accounting/FreeModelDays.ts"
 import * as Migrations from "../src/storage/sql/Migrations.ts"
 import * as ProcessInstance from "../src/storage/sql/ProcessInstance.ts"
 import * as PostgresClient from "../src/storage/postgres/PostgresClient.ts"
 import * as SqliteClient from "../src/storage/sqlite/SqliteClient.ts"
 import * as DeliveryStore from "../src/webhooks/DeliveryStore.ts"
 import * as WebhookSecrets from "../src/webhooks/WebhookSecrets.ts"
+import * as WorkspaceParts from "../src/WorkspaceParts.ts"
 import * as WorkspaceStore from "../src/access/WorkspaceStore.ts"
 
 /** A folder that is deleted when the scope closes. */
@@ -86,6 +87,7 @@ export const layerAt = (
     WebhookSecrets.layerSql.pipe(Layer.provide(layerVault)),
     ProviderKeys.layerSql.pipe(Layer.provide(layerVault))
   ).pipe(
+    Layer.provideMerge(WorkspaceParts.layer),
     Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),
     Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layerSql, LedgerSql.layer)),
     Layer.provideMerge(Migrations.layer),

@@ -6,15 +6,14 @@
  */
 import type { KeyRecord } from "@model-gateway/core/CurrentKey"
 import type * as Keys from "@model-gateway/core/Keys"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import * as Budgets from "../accounting/Budgets.ts"
+import * as KeyUsage from "../accounting/KeyUsage.ts"
 import { toCredits } from "@model-gateway/offers/MicroCredits"
 import * as Timestamp from "../http/Timestamp.ts"
-import * as Dialect from "../storage/sql/Dialect.ts"
-import { Reader } from "../storage/sql/Reader.ts"
+import type { Reader } from "../storage/sql/Reader.ts"
 import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
 import { endOf, type EphemeralKey, type Key } from "./Key.ts"
-import * as Periods from "../internal/Periods.ts"
 
 /** A record as this service sends it: with every field. */
 export type SentRecord = typeof KeyRecord.Type
@@ -108,22 +107,18 @@ export const listedWith = (key: Key, budget: Budgets.Budget): typeof Keys.Key.Ty
 export const layerSql: Layer.Layer<KeyRecords, never, Reader> = Layer.effect(
   KeyRecords,
   Effect.gen(function* () {
-    const select = (yield* Reader).prepare(
-      `SELECT b.*, f.used AS free_used FROM budgets b
-       LEFT JOIN free_model_days f ON f.key_hash = b.id AND f.day_start = ?2 WHERE b.id = ?1`
-    )
+    const usageOf = yield* KeyUsage.make
     return KeyRecords.of({
       of: Effect.fnUntraced(function* (key: Key) {
-        const now = yield* Clock.currentTimeMillis
-        const [row] = yield* select(key.hash, Periods.startOfDay(now))
-        if (row === undefined) {
+        const usage = yield* usageOf(key.hash)
+        if (usage === undefined) {
           return yield* new StorageError({
             operation: "KeyRecords.of",
             message: "The key is not in the database.",
             retryable: false
           })
         }
-        return make(key, Budgets.fromRow(row, now), Dialect.intOrNull(row, "free_used") ?? 0)
+        return make(key, usage.budget, usage.freeRequests)
       }, mapSqlError("KeyRecords.of"))
     })
   })

@@ -48,6 +48,10 @@ export class WorkspaceNotFound extends Data.TaggedError("WorkspaceNotFound")<{
   override readonly message = "There is no such workspace."
 }
 
+/** Joins the workspace with this id, if the organization has it and it is not deleted. */
+export const joinOf = (sql: SqlClient, id: string, organizationId: string) =>
+  sql`JOIN workspaces w ON w.id = ${sql.literal(id)} AND w.organization_id = ${organizationId} AND w.deleted_at IS NULL`
+
 /**
  * Locks a workspace for a transaction that adds something to it. Its deletion then either waits for
  * the transaction or was there first, and the transaction fails.

@@ -1,5 +1,5 @@
 /**
- * Deletes workspaces, and what belongs to them.
+ * Deletes workspaces, and what belongs to them. Each room deletes its own part.
  *
  * A workspace that still has keys, files or unfinished requests is not deleted, so that nobody
  * loses what is in use. Its credits become those of the organization's default workspace. Its
@@ -18,8 +18,8 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Credits from "../accounting/Credits.ts"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import { type WorkspacePart, WorkspaceParts } from "../storage/sql/WorkspacePart.ts"
 import { table, type Workspace, WorkspaceNotFound } from "./Workspace.ts"
 
 /** The workspace cannot be deleted now (status 400). The message says why. */
@@ -35,7 +35,7 @@ export class WorkspaceInUse extends Data.TaggedError("WorkspaceInUse")<{
 const settledWithin = 3_600_000
 
 /** Makes the deletion. It runs in the transaction of the caller. */
-export const make = (sql: SqlClient, random: SecureRandom["Service"]) => {
+export const make = (sql: SqlClient, random: SecureRandom["Service"], parts: ReadonlyArray<WorkspacePart>) => {
   const credits = Credits.make(sql, random)
   const inUse = (id: string, message: string) => Effect.fail(new WorkspaceInUse({ id, message }))
 
@@ -44,15 +44,10 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"]) => {
     return row === undefined ? yield* new WorkspaceNotFound({ id }) : table.read(row)
   })
 
-  const check = Effect.fnUntraced(function* ({ id, organizationId }: Workspace) {
-    const keys = yield* sql`SELECT 1 FROM keys
-      WHERE organization_id = ${organizationId} AND workspace_id = ${id} AND deleted_at IS NULL LIMIT 1`
-    if (keys.length > 0) return yield* inUse(id, "The workspace has API keys. Delete them first, disabled ones too.")
-    const files = yield* sql`SELECT 1 FROM files WHERE workspace_id = ${id} LIMIT 1`
-    if (files.length > 0) return yield* inUse(id, "The workspace has files. Delete them first.")
-    const open = yield* sql`SELECT 1 FROM intents WHERE workspace_id = ${id} AND state = 'open' LIMIT 1`
-    if (open.length > 0) {
-      return yield* inUse(id, "Requests or video jobs of the workspace are still running. Wait until they have ended.")
+  const check = Effect.fnUntraced(function* (workspace: Workspace) {
+    for (const part of parts) {
+      const reason = part.inUse === undefined ? undefined : yield* part.inUse(workspace)
+      if (reason !== undefined) return yield* inUse(workspace.id, reason)
     }
   })
 
@@ -79,74 +74,44 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"]) => {
     yield* check(workspace)
     yield* moveCredits(workspace, main)
     const now = yield* Clock.currentTimeMillis
-    yield* sql`UPDATE guardrails SET workspace_id = NULL WHERE workspace_id = ${id}`
-    yield* sql`DELETE FROM provider_keys WHERE workspace_id = ${id}`
-    yield* sql`DELETE FROM destinations WHERE workspace_id = ${id}`
-    yield* sql`DELETE FROM webhook_secrets WHERE workspace_id = ${id}`
-    yield* sql`UPDATE webhook_deliveries SET status = 'failed', claim = NULL, due_at = NULL, finished_at = ${now}
-      WHERE workspace_id = ${id} AND status = 'pending'`
+    for (const { remove } of parts) if (remove !== undefined) yield* remove(workspace, now)
     yield* sql`UPDATE workspaces SET deleted_at = ${now}, updated_at = ${now} WHERE id = ${id}`
   })
 }
 
-/** Deletes what is left of deleted workspaces. Returns the number of deleted video jobs. */
-export const purge: Effect.Effect<number, StorageError, SqlClient> = Effect.gen(function* () {
+/** Deletes what is left of deleted workspaces. Returns the number of rows that were deleted in batches. */
+export const purge: Effect.Effect<number, StorageError, SqlClient | WorkspaceParts> = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const idsOf = (rows: ReadonlyArray<Record<string, unknown>>) => rows.map((row) => Dialect.text(row, "id"))
+  const parts = yield* WorkspaceParts
 
-  const someDeliveries = (id: string, end: number) =>
-    Effect.gen(function* () {
-      const ids = idsOf(
-        yield* sql`SELECT id FROM webhook_deliveries WHERE workspace_id = ${id} AND finished_at <= ${end}
-        LIMIT ${Purge.atOnce} ${Dialect.locked(sql)}`
-      )
-      if (ids.length === 0) return 0
-      yield* sql`DELETE FROM webhook_attempts WHERE ${sql.in("delivery_id", ids)}`
-      yield* sql`DELETE FROM webhook_deliveries WHERE ${sql.in("id", ids)}`
-      return ids.length
-    }).pipe(sql.withTransaction)
-
-  const someJobs = (id: string, end: number) =>
-    Effect.gen(function* () {
-      const ids = idsOf(
-        yield* sql`SELECT id FROM video_jobs WHERE workspace_id = ${id} AND completed_at <= ${end}
-        LIMIT ${Purge.atOnce} ${Dialect.locked(sql)}`
-      )
-      if (ids.length === 0) return 0
-      yield* sql`DELETE FROM video_requests WHERE ${sql.in("job_id", ids)}`
-      yield* sql`DELETE FROM video_jobs WHERE ${sql.in("id", ids)}`
-      return ids.length
-    }).pipe(sql.withTransaction)
-
-  const empty = Effect.fnUntraced(function* (id: string, deletedAt: number) {
+  const empty = Effect.fnUntraced(function* (workspace: Workspace, deletedAt: number) {
+    const { id } = workspace
     const now = yield* Clock.currentTimeMillis
     const end = now - settledWithin
-    yield* sql`UPDATE keys SET deleted_at = ${now}, guardrail_id = NULL WHERE workspace_id = ${id} AND organization_id = (
-      SELECT organization_id FROM workspaces w WHERE w.id = ${id}) AND deleted_at IS NULL`
-    // The object sweep removes their bytes.
-    for (const table of ["files", "provider_keys", "destinations", "webhook_secrets"]) {
-      yield* sql`DELETE FROM ${sql(table)} WHERE workspace_id = ${id}`
+    let deleted = 0
+    let isEmpty = true
+    for (const part of parts) {
+      if (part.remove !== undefined) yield* part.remove(workspace, now)
+      if (part.purge !== undefined) deleted += yield* part.purge(id, end)
+      if (part.isEmpty !== undefined) isEmpty = (yield* part.isEmpty(id)) && isEmpty
     }
-    yield* sql`UPDATE guardrails SET workspace_id = NULL WHERE workspace_id = ${id}`
-    yield* Purge.all(someDeliveries(id, end))
-    const jobs = yield* Purge.all(someJobs(id, end))
-    const left = yield* sql`SELECT 1 FROM video_jobs WHERE workspace_id = ${id} LIMIT 1`
-    if (left.length === 0 && deletedAt <= end) {
-      yield* sql`UPDATE workspaces SET emptied_at = ${now} WHERE id = ${id}`
-    }
-    return jobs
+    if (isEmpty && deletedAt <= end) yield* sql`UPDATE workspaces SET emptied_at = ${now} WHERE id = ${id}`
+    return deleted
   })
 
-  const deleted = yield* sql`SELECT id, deleted_at FROM workspaces WHERE deleted_at > 0 AND emptied_at IS NULL`
-  let jobs = 0
-  for (const row of deleted) jobs += yield* empty(Dialect.text(row, "id"), Dialect.int(row, "deleted_at"))
-  return jobs
+  const rows = yield* sql`SELECT * FROM workspaces WHERE deleted_at > 0 AND emptied_at IS NULL`
+  let total = 0
+  for (const row of rows) {
+    const workspace = table.read(row)
+    total += yield* empty(workspace, workspace.deletedAt ?? 0)
+  }
+  return total
 }).pipe(mapSqlError("WorkspaceRemoval.purge"), Effect.withSpan("WorkspaceRemoval.purge"))
 
 /** Purges in the background, at the start and then at an interval (default: 10 minutes). */
 export const layerPurge = (options?: {
   readonly every?: Duration.Input | undefined
-}): Layer.Layer<never, never, SqlClient> =>
+}): Layer.Layer<never, never, SqlClient | WorkspaceParts> =>
   Background.layerRepeating({
     work: purge,
     every: options?.every ?? "10 minutes",

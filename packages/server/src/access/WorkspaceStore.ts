@@ -13,10 +13,12 @@ import * as Credits from "../accounting/Credits.ts"
 import type { Key } from "./Key.ts"
 import { KeyStore } from "./KeyStore.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Milestones from "../storage/sql/Milestones.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import type * as Table from "../storage/sql/Table.ts"
 import { table, type Workspace, WorkspaceNotFound } from "./Workspace.ts"
+import { WorkspaceParts } from "../storage/sql/WorkspacePart.ts"
 import * as WorkspaceRemoval from "./WorkspaceRemoval.ts"
 
 export { type Workspace, WorkspaceNotFound } from "./Workspace.ts"
@@ -229,7 +231,7 @@ export const make = Effect.gen(function* () {
     mapSqlError("WorkspaceStore.update")
   )
 
-  const removal = WorkspaceRemoval.make(sql, random)
+  const removal = WorkspaceRemoval.make(sql, random, yield* WorkspaceParts)
 
   const remove = Effect.fn("WorkspaceStore.remove")(
     function* (organizationId: string, ref: string) {
@@ -260,19 +262,8 @@ export const make = Effect.gen(function* () {
     mapSqlError("WorkspaceStore.resolve")
   )
 
-  /**
-   * Whether this transaction is the first to reach the milestone. Concurrent ones wait for it and
-   * return false.
-   */
-  const reach = Effect.fnUntraced(function* (milestone: string) {
-    const now = yield* Clock.currentTimeMillis
-    const rows = yield* sql`INSERT INTO milestones (name, reached_at) VALUES (${milestone}, ${now})
-      ON CONFLICT (name) DO NOTHING RETURNING name`
-    return rows.length > 0
-  })
-
   const first = Effect.fnUntraced(function* (options?: BootstrapOptions) {
-    if (yield* reach("default-workspace")) {
+    if (yield* Milestones.reach(sql, "default-workspace")) {
       const organizationId = yield* random.uuidV4()
       const now = yield* Clock.currentTimeMillis
       yield* sql`INSERT INTO organizations (id, name, created_at) VALUES (${organizationId}, ${"Default"}, ${now})`
@@ -299,7 +290,7 @@ export const make = Effect.gen(function* () {
   const bootstrap = Effect.fn("WorkspaceStore.bootstrap")(
     function* (options?: BootstrapOptions) {
       const workspace = yield* first(options)
-      if (!(yield* reach("first-keys"))) return null
+      if (!(yield* Milestones.reach(sql, "first-keys"))) return null
       // Without a user: the account that runs a service is no person, and the management key may
       // name the user of each key that it creates.
       const { id: workspaceId, organizationId } = workspace
@@ -331,7 +322,5 @@ export const make = Effect.gen(function* () {
 })
 
 /** The store over the database. */
-export const layerSql: Layer.Layer<WorkspaceStore, never, SqlClient | SecureRandom | KeyStore> = Layer.effect(
-  WorkspaceStore,
-  make
-)
+export const layerSql: Layer.Layer<WorkspaceStore, never, SqlClient | SecureRandom | KeyStore | WorkspaceParts> =
+  Layer.effect(WorkspaceStore, make)

@@ -32,7 +32,7 @@ import { classify, errorOf, logAndContinue, orUnavailable } from "../http/Failur
 import { RequestContext } from "../http/RequestContext.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
-import { FreeModelDays } from "./FreeModelDays.ts"
+import { FreeModelDays } from "../accounting/FreeModelDays.ts"
 import { Idempotency } from "./Idempotency.ts"
 import * as IdempotentRequest from "./IdempotentRequest.ts"
 import * as Candidates from "../routing/Candidates.ts"

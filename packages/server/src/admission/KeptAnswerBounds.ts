@@ -12,6 +12,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import type { GroupCommit } from "../storage/sql/GroupCommit.ts"
+import * as ProcessInstance from "../storage/sql/ProcessInstance.ts"
 
 /** Sizes in bytes as stored, after compression. */
 export interface Bounds {
@@ -80,7 +81,7 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
   const remove = Dialect.prepareChange(
     sql,
     `DELETE FROM idempotency WHERE scope = ?1 AND idempotency_key = ?2 AND expires_at = ?3
-      AND (owner IS NULL OR NOT EXISTS (SELECT 1 FROM processes p WHERE p.id = idempotency.owner))`
+      AND (owner IS NULL OR NOT ${ProcessInstance.isRegistered("idempotency.owner")})`
   )
 
   const passed = new Set<string>()
@@ -167,7 +168,7 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
     /** Deletes some answers that expired before `time`. Returns how many; 0 if none is left. */
     expiredBefore: Effect.fnUntraced(function* (time: number) {
       const rows = yield* sql`SELECT ${sql.literal(columns)} FROM idempotency WHERE expires_at <= ${time}
-        AND (owner IS NULL OR NOT EXISTS (SELECT 1 FROM processes p WHERE p.id = idempotency.owner))
+        AND (owner IS NULL OR NOT ${sql.literal(ProcessInstance.isRegistered("idempotency.owner"))})
         ORDER BY expires_at LIMIT ${rowsAtOnce}`
       return yield* removeAll(some(rows.map(victimOf), Number.POSITIVE_INFINITY, 0))
     }),

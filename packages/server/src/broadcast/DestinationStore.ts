@@ -13,7 +13,7 @@ import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { EventLog } from "../storage/sql/EventLog.ts"
+import { Outbox } from "../events/Outbox.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import * as SealedJson from "../access/SealedJson.ts"
@@ -95,7 +95,7 @@ export const make = Effect.gen(function* () {
   const random = yield* SecureRandom
   const process = yield* ProcessInstance
   const secrets = yield* SealedJson.make(Sealed, "DestinationStore.secrets")
-  const events = yield* EventLog
+  const outbox = yield* Outbox
 
   /** What the secrets of a destination are encrypted for. */
   const ownerOf = (workspaceId: string, id: string) => ({ workspaceId, provider: `destination ${id}` })
@@ -136,16 +136,6 @@ export const make = Effect.gen(function* () {
     return row === undefined ? yield* new DestinationNotFound({ id }) : row
   })
 
-  /**
-   * The sequence of the newest event, which the outbox always keeps, or of an earlier one that is
-   * followed by an event that is not committed yet.
-   */
-  const newest = Effect.gen(function* () {
-    const through = yield* events.readableThrough
-    const [row] = yield* sql`SELECT MAX(sequence) AS newest FROM events`
-    return row === undefined ? 0 : Math.min(through, Dialect.intOrNull(row, "newest") ?? 0)
-  })
-
   const count = (workspaceId: string) =>
     Effect.map(sql`SELECT COUNT(*) AS total FROM destinations WHERE workspace_id = ${workspaceId}`, ([row]) =>
       row === undefined ? 0 : Dialect.int(row, "total")
@@ -166,7 +156,7 @@ export const make = Effect.gen(function* () {
       workspaceId,
       type,
       revision: 1,
-      delivered: yield* newest,
+      delivered: yield* outbox.newest,
       createdAt: now,
       updatedAt: now
     })
@@ -206,7 +196,7 @@ export const make = Effect.gen(function* () {
       const columns = table.update({
         ...(yield* storedOf(settings, present.workspaceId, id)),
         revision: revision + 1,
-        delivered: isEnabledAgain ? yield* newest : delivered,
+        delivered: isEnabledAgain ? yield* outbox.newest : delivered,
         updatedAt
       })
       yield* sql`UPDATE destinations SET ${sql.update(columns)} WHERE id = ${id}`
@@ -286,5 +276,5 @@ export const make = Effect.gen(function* () {
 export const layerSql: Layer.Layer<
   DestinationStore,
   never,
-  SqlClient | EventLog | SecureRandom | ProcessInstance | Vault
+  SqlClient | Outbox | SecureRandom | ProcessInstance | Vault
 > = Layer.effect(DestinationStore, make)

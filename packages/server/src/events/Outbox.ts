@@ -73,6 +73,11 @@ export class Outbox extends Context.Service<
     /** The events of a workspace in a part, oldest first. */
     readonly readOf: (workspaceId: string, part: Part) => Effect.Effect<Page, StorageError>
     /**
+     * The sequence of the newest event, which the outbox always keeps, or of an earlier one that is
+     * followed by an event that is not committed yet. 0 if there is none.
+     */
+    readonly newest: Effect.Effect<number, StorageError>
+    /**
      * Deletes events that are older than this, except the newest one, so that no sequence is used
      * twice. Returns their number.
      */
@@ -156,6 +161,11 @@ export const make = Effect.gen(function* () {
       }
       return { events, unreadable }
     }, mapSqlError("Outbox.readOf")),
+    newest: Effect.gen(function* () {
+      const through = yield* log.readableThrough
+      const [row] = yield* sql`SELECT MAX(sequence) AS newest FROM events`
+      return row === undefined ? 0 : Math.min(through, Dialect.intOrNull(row, "newest") ?? 0)
+    }).pipe(mapSqlError("Outbox.newest")),
     purge: Effect.fn("Outbox.purge")(function* (age: Duration.Duration) {
       const end = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
       return yield* Purge.all(deleteSome(end))

@@ -3,11 +3,12 @@
  *
  * - Jobs, some time after they end, if the operator has set a retention. Their videos are removed
  *   by the next object sweep.
- * - Requests of ended jobs. Most are deleted at the job's end. This deletes those of jobs that an
- *   earlier release ended, and of jobs that ended during their submission.
+ * - Requests of jobs that ended during their submission. Others are deleted at the job's end.
  */
 import { Clock, Duration, Effect, type Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import type { SqlError } from "effect/sql/SqlError"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
@@ -31,6 +32,16 @@ const firstIdOf = (time: number): string => `video_${time.toString(16).padStart(
  * needs it within minutes (`VideoJob.isUnresolved`).
  */
 const resolvedWithin = 3_600_000
+
+/** Deletes the jobs that the query finds, with their requests. Returns their number. */
+export const deleteSome = (sql: SqlClient) => (found: Effect.Effect<ReadonlyArray<Row>, SqlError>) =>
+  Effect.gen(function* () {
+    const ids = (yield* found).map((row) => Dialect.text(row, "id"))
+    if (ids.length === 0) return 0
+    yield* sql`DELETE FROM video_requests WHERE ${sql.in("job_id", ids)}`
+    yield* sql`DELETE FROM video_jobs WHERE ${sql.in("id", ids)}`
+    return ids.length
+  }).pipe(sql.withTransaction)
 
 /**
  * Deletes everything that is due from the database in the context. `videos.retention` of
@@ -62,14 +73,11 @@ export const purge: Effect.Effect<Deleted, StorageError, SqlClient> = Effect.gen
     Effect.gen(function* () {
       const end = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
       if (end < 0) return 0
-      const due = yield* sql`SELECT id FROM video_jobs WHERE id < ${firstIdOf(end + 1)} AND completed_at <= ${end}
-        ORDER BY id LIMIT ${Purge.atOnce}`
-      if (due.length === 0) return 0
-      const ids = due.map((row) => Dialect.text(row, "id"))
-      yield* sql`DELETE FROM video_requests WHERE ${sql.in("job_id", ids)}`
-      yield* sql`DELETE FROM video_jobs WHERE ${sql.in("id", ids)}`
-      return due.length
-    }).pipe(sql.withTransaction)
+      return yield* deleteSome(sql)(
+        sql`SELECT id FROM video_jobs WHERE id < ${firstIdOf(end + 1)} AND completed_at <= ${end}
+          ORDER BY id LIMIT ${Purge.atOnce}`
+      )
+    })
 
   return {
     jobs: retention === undefined ? 0 : yield* Purge.all(jobsEndedBefore(retention)),

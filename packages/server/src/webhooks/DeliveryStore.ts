@@ -12,6 +12,8 @@ import { SecureRandom } from "effect/crypto/SecureRandom"
 import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
+import type { SqlError } from "effect/sql/SqlError"
+import * as Workspace from "../access/Workspace.ts"
 import * as OutboundUrl from "../http/OutboundUrl.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
@@ -179,6 +181,16 @@ const attemptFromRow = (row: Row): Attempt => {
   return attempt
 }
 
+/** Deletes the deliveries that the query finds and locks. Returns their number. */
+export const deleteSome = (sql: SqlClient) => (found: Effect.Effect<ReadonlyArray<Row>, SqlError>) =>
+  Effect.gen(function* () {
+    const ids = (yield* found).map((row) => Dialect.text(row, "id"))
+    if (ids.length === 0) return 0
+    yield* sql`DELETE FROM webhook_attempts WHERE ${sql.in("delivery_id", ids)}`
+    yield* sql`DELETE FROM webhook_deliveries WHERE ${sql.in("id", ids)}`
+    return ids.length
+  }).pipe(sql.withTransaction)
+
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -197,8 +209,9 @@ export const make = Effect.gen(function* () {
   })
 
   const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
-    const [row] = yield* sql`SELECT d.* FROM webhook_deliveries d JOIN workspaces w ON w.id = d.workspace_id
-      WHERE d.id = ${id} AND w.organization_id = ${organizationId} AND w.deleted_at IS NULL`
+    const [row] =
+      yield* sql`SELECT d.* FROM webhook_deliveries d ${Workspace.joinOf(sql, "d.workspace_id", organizationId)}
+      WHERE d.id = ${id}`
     const [delivery] = yield* withAttempts(row === undefined ? [] : [row])
     return delivery ?? (yield* new DeliveryNotFound({ id }))
   })
@@ -344,16 +357,9 @@ export const make = Effect.gen(function* () {
     mapSqlError("DeliveryStore.redeliver")
   )
 
-  const deleteSome = (end: number) =>
-    Effect.gen(function* () {
-      const rows = yield* sql`SELECT id FROM webhook_deliveries WHERE finished_at <= ${end}
-        ORDER BY finished_at LIMIT ${Purge.atOnce} ${Dialect.locked(sql)}`
-      if (rows.length === 0) return 0
-      const ids = rows.map((row) => Dialect.text(row, "id"))
-      yield* sql`DELETE FROM webhook_attempts WHERE ${sql.in("delivery_id", ids)}`
-      yield* sql`DELETE FROM webhook_deliveries WHERE ${sql.in("id", ids)}`
-      return ids.length
-    }).pipe(sql.withTransaction)
+  const deleteDue = (end: number) =>
+    deleteSome(sql)(sql`SELECT id FROM webhook_deliveries WHERE finished_at <= ${end}
+      ORDER BY finished_at LIMIT ${Purge.atOnce} ${Dialect.locked(sql)}`)
 
   return DeliveryStore.of({
     write,
@@ -374,7 +380,7 @@ export const make = Effect.gen(function* () {
     ),
     purge: Effect.fn("DeliveryStore.purge")(function* (age: Duration.Duration) {
       const end = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
-      return yield* Purge.all(deleteSome(end))
+      return yield* Purge.all(deleteDue(end))
     }, mapSqlError("DeliveryStore.purge"))
   })
 })

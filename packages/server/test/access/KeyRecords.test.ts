@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { KeyRecords } from "../../src/access/KeyRecords.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
-import { FreeModelDays } from "../../src/admission/FreeModelDays.ts"
+import { FreeModelDays } from "../../src/accounting/FreeModelDays.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { layer } from "../TestStorage.ts"
 

@@ -60,6 +60,9 @@ interface Seen {
   isReleased: boolean
 }
 
+/** Whether an expression has the id of a process that has not ended, or has died just now. */
+export const isRegistered = (id: string): string => `EXISTS (SELECT 1 FROM processes p WHERE p.id = ${id})`
+
 /** Registers this process and sends heartbeats until the scope closes, then deletes its row. */
 export const make = Effect.fnUntraced(function* (options?: Options) {
   const sql = yield* SqlClient

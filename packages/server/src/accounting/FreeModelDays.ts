@@ -50,7 +50,7 @@ export class FreeModelDays extends Context.Service<
      */
     readonly purge: Effect.Effect<number, StorageError>
   }
->()("@model-gateway/server/admission/FreeModelDays") {}
+>()("@model-gateway/server/accounting/FreeModelDays") {}
 
 const dayOf = (limit: number, used: number): FreeModelDay => ({ limit, used, remaining: Math.max(0, limit - used) })
 

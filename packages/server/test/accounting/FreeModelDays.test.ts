@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { FreeModelDays } from "../../src/admission/FreeModelDays.ts"
+import { FreeModelDays } from "../../src/accounting/FreeModelDays.ts"
 import { databases } from "../TestDatabases.ts"
 
 const late = Date.UTC(2026, 10, 20, 23, 59, 30)

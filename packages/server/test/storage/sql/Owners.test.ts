@@ -1,0 +1,90 @@
+/** Which room's SQL names which tables. */
+import { describe, expect, it } from "@effect/vitest"
+import { globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { owners } from "../../../src/storage/sql/Migrations.ts"
+
+interface Source {
+  /** Relative to `src`. */
+  readonly path: string
+  readonly code: string
+}
+
+/** The tables that a room's SQL names although another room owns them, each with the reason. */
+const exceptions: Readonly<Record<string, ReadonlyArray<string>>> = {
+  // The balance is in the row of the workspace, which each paid request reads and writes. Lists of
+  // an organization find its workspaces.
+  accounting: ["workspaces", "idempotency", "idempotency_bytes"],
+  // One lookup, which identifies the database: objects/ is below access/.
+  objects: ["organizations"],
+  // The log of events, which accounting/ appends to. Its reader is the outbox of events/.
+  storage: ["events"]
+}
+
+const names = Object.keys(owners).join("|")
+
+/** A table after a keyword, or before one of its columns. Keywords of SQL are in upper case. */
+const mention = new RegExp(
+  `\\b(?:FROM|JOIN|INTO|UPDATE|TABLE)\\s+(${names})\\b|\\b(?:WHERE|AND|OR|ON|=)\\s+(${names})\\.\\w`,
+  "g"
+)
+
+/** A table that is named by an expression, which this test cannot read. */
+const dynamic = /\b(?:FROM|JOIN|INTO|UPDATE)\s+\$\{sql\(/
+
+/** Migrations make all tables, and the checks of the whole database read all. */
+const isWholeDatabase = (path: string) => /^storage\/(?:sql\/migrations\/|postgres\/postgresMigrations\.ts$)/.test(path)
+
+const foreign = (sources: ReadonlyArray<Source>): ReadonlyArray<string> =>
+  sources.flatMap(({ code, path }) => {
+    if (isWholeDatabase(path)) return []
+    const room = path.split("/")[0] ?? path
+    const named = [...code.matchAll(mention)].map((match) => match[1] ?? match[2] ?? "")
+    const wrong = new Set(named.filter((table) => owners[table] !== room && !exceptions[room]?.includes(table)))
+    return [
+      ...[...wrong].toSorted().map((table) => `${path} names ${table} of ${owners[table]}/`),
+      ...(dynamic.test(code) ? [`${path} names a table by an expression`] : [])
+    ]
+  })
+
+describe("a table", () => {
+  const src = join(import.meta.dirname, "..", "..", "..", "src")
+  const sources = globSync("**/*.ts", { cwd: src }).map((path) => ({
+    path: path.replaceAll("\\", "/"),
+    code: readFileSync(join(src, path), "utf8")
+  }))
+
+  it("is named in the SQL of its room only", () => {
+    expect(foreign(sources)).toEqual([])
+  })
+
+  it("has an owner that names it, and each exception is needed", () => {
+    const namedIn = (room: string) => {
+      const code = sources.filter(({ path }) => path.startsWith(`${room}/`) && !isWholeDatabase(path))
+      return new Set(code.flatMap(({ code }) => [...code.matchAll(mention)].map((match) => match[1] ?? match[2])))
+    }
+    const declared = [
+      ...Object.entries(owners).map(([table, room]) => `${room} ${table}`),
+      ...Object.entries(exceptions).flatMap(([room, tables]) => tables.map((table) => `${room} ${table}`))
+    ]
+    const unused = declared.filter((one) => {
+      const [room = "", table] = one.split(" ")
+      return !namedIn(room).has(table)
+    })
+    expect(unused).toEqual([])
+  })
+
+  it("would be found in the SQL of another room", () => {
+    const wrong = [
+      { path: "video/A.ts", code: "sql`SELECT 1 FROM keys k\n  JOIN files f ON f.id = k.id WHERE events.body = ''`" },
+      { path: "webhooks/A.ts", code: 'const table = "files"\nsql`DELETE FROM ${sql(table)} WHERE id = ${id}`' },
+      { path: "access/A.ts", code: "sql`UPDATE keys SET name = ''` // from files" }
+    ]
+    expect(foreign(wrong)).toEqual([
+      "video/A.ts names events of events/",
+      "video/A.ts names files of objects/",
+      "video/A.ts names keys of access/",
+      "webhooks/A.ts names a table by an expression"
+    ])
+  })
+})
