@@ -38,6 +38,8 @@ const wrong = (from: Package, folder: "src" | "test", path: string, code: string
   imports(code).flatMap((specifier) => {
     const at = `${from.group}/${from.name}/${path} imports ${specifier}`
     if (folder === "test" && isShared(specifier)) return []
+    // The fault test composes the service of its internal modules, as the server's own tests do.
+    if (from.name === "faults" && specifier.startsWith("../../../packages/server/")) return []
     if (isRelative(specifier)) {
       const depth = path.split("/").length - 1
       const ups = specifier.split("/").filter((part) => part === "..").length

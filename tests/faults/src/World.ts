@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import * as Dice from "../Dice.ts"
+import * as Dice from "../../../packages/server/test/Dice.ts"
 import type { Consequence, Plan, Point } from "./Plan.ts"
 import * as Simulation from "./Simulation.ts"
 

@@ -6,7 +6,7 @@
  * same choices lead to the same run.
  */
 import { Clock, Context, Duration, Effect, Random, Scheduler } from "effect"
-import type * as Dice from "../Dice.ts"
+import type * as Dice from "../../../packages/server/test/Dice.ts"
 
 interface Sleeper {
   readonly at: number

@@ -1,7 +1,7 @@
 /** What must hold at the end of a run, when faults have stopped and nothing is under way any more. */
-import * as Attempt from "../../src/accounting/Attempt.ts"
-import { Event } from "../../src/events/Event.ts"
-import * as Dialect from "../../src/storage/sql/Dialect.ts"
+import * as Attempt from "../../../packages/server/src/accounting/Attempt.ts"
+import { Event } from "../../../packages/server/src/events/Event.ts"
+import * as Dialect from "../../../packages/server/src/storage/sql/Dialect.ts"
 import { Effect, Schema } from "effect"
 import type { Callers } from "./Callers.ts"
 import type { Database, Row } from "./Database.ts"

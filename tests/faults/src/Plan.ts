@@ -4,7 +4,7 @@
  * A plan is data and does not depend on what the service answers. So a part of a failing plan can
  * be run again, to find the shortest one that fails.
  */
-import * as Dice from "../Dice.ts"
+import * as Dice from "../../../packages/server/test/Dice.ts"
 
 /** What a caller does. Numbers of jobs, files and so on count those that exist when it happens. */
 export type Action =

@@ -5,7 +5,7 @@
 import { Effect, Stream } from "effect"
 import type { Connection } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
-import * as SqliteConnection from "../../src/storage/sqlite/sqliteConnection.ts"
+import * as SqliteConnection from "../../../packages/server/src/storage/sqlite/sqliteConnection.ts"
 import type { Store } from "./Plan.ts"
 import type { Process, World } from "./World.ts"
 

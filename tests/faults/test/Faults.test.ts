@@ -1,10 +1,10 @@
 /** A few seeds of the fault test. `pnpm chaos --seeds 200` runs more. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as TestPostgres from "../TestPostgres.ts"
-import * as Plan from "./Plan.ts"
-import * as Report from "./Report.ts"
-import * as Run from "./Run.ts"
+import * as TestPostgres from "../../../packages/server/test/TestPostgres.ts"
+import * as Plan from "../src/Plan.ts"
+import * as Report from "../src/Report.ts"
+import * as Run from "../src/Run.ts"
 
 /** Describes what a seed breaks. Undefined if nothing. */
 const broken = async (seed: number, store: Plan.Store): Promise<string | undefined> => {
@@ -35,7 +35,7 @@ describe("The service on SQLite", () => {
 })
 
 describe.runIf(TestPostgres.isInstalled)("Two processes of the service on Postgres", () => {
-  it.each([2, 7])("keep every promise under the faults of seed %i", { timeout: 120_000 }, async (seed) => {
+  it.each([2, 7])("keep every promise under the faults of seed %i", { timeout: 240_000 }, async (seed) => {
     expect(await broken(seed, "postgres")).toBeUndefined()
   })
 })

@@ -12,8 +12,8 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Duration, Effect, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { createHash } from "node:crypto"
-import { Vault } from "../../src/access/Vault.ts"
-import * as ObjectStore from "../../src/objects/ObjectStore.ts"
+import { Vault } from "../../../packages/server/src/access/Vault.ts"
+import * as ObjectStore from "../../../packages/server/src/objects/ObjectStore.ts"
 import type { Process, World } from "./World.ts"
 
 /** What an upstream billed. */

@@ -3,9 +3,9 @@
  * remember what the service has acknowledged.
  */
 import { Effect, Fiber, Option, Redacted } from "effect"
-import { Accounting } from "../../src/accounting/Accounting.ts"
+import { Accounting } from "../../../packages/server/src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import { type Part, form, formHeaders } from "../TestGateway.ts"
+import { type Part, form, formHeaders } from "../../../packages/server/test/TestGateway.ts"
 import { callbackUrl } from "./Doubles.ts"
 import type { Operation } from "./Plan.ts"
 import type { Reply, Service } from "./Service.ts"

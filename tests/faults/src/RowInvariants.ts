@@ -2,7 +2,7 @@
  * What must hold of the rows after each commit: no limit is exceeded, the sums agree with the
  * entries, and what has ended does not change.
  */
-import * as Dialect from "../../src/storage/sql/Dialect.ts"
+import * as Dialect from "../../../packages/server/src/storage/sql/Dialect.ts"
 import type { Row } from "./Database.ts"
 import type { World } from "./World.ts"
 
