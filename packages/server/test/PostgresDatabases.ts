@@ -13,9 +13,14 @@ const withDatabase = (url: string, name: string): string => {
   return other.href
 }
 
-/** Runs statements on the database at the URL, over one connection. */
+/**
+ * Runs statements on the database at the URL, over one connection. On a busy machine the copy of a
+ * database takes longer than the service lets a statement take.
+ */
 export const at = <A, E>(url: string, effect: Effect.Effect<A, E, SqlClient>) =>
-  Effect.provide(effect, PostgresClient.layer({ url: Redacted.make(url), maxConnections: 1 }), { local: true })
+  Effect.provide(effect, PostgresClient.layer({ url: Redacted.make(url), maxConnections: 1, timeout: 60_000 }), {
+    local: true
+  })
 
 /** Makes the template if no other process of this test run has. */
 const prepare = Effect.fnUntraced(function* (url: string) {

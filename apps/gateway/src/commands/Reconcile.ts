@@ -1,6 +1,6 @@
 /** `model-gateway reconcile`: what an operator checks after a crash, and how it is closed. */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import type { IntentRow, UsageRow } from "@model-gateway/server/Accounting"
+import type { Entry, Reservation } from "@model-gateway/server/Accounting"
 import { type OpenIntent, Reconcile, type Report } from "@model-gateway/server/Reconcile"
 import { Console, DateTime, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -19,7 +19,7 @@ const credits = MicroCredits.toCredits
 const time = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
 /** An intent as JSON. */
-const intentJson = (intent: IntentRow) => ({
+const intentJson = (intent: Reservation) => ({
   id: intent.id,
   operation: intent.operation,
   model: intent.model,
@@ -37,7 +37,7 @@ const openJson = (intent: OpenIntent) => {
   return { ...fields, process_id: intent.owner, holder: intent.holder }
 }
 
-const usageJson = (row: UsageRow) => ({
+const usageJson = (row: Entry) => ({
   id: row.id,
   operation: row.operation,
   model: row.model,
@@ -55,7 +55,7 @@ const usageJson = (row: UsageRow) => ({
 
 const intentColumns = ["ID", "OPERATION", "MODEL", "WORKSPACE", "KEY HASH", "CREDITS", "RESERVED AT"]
 
-const intentCells = (intent: IntentRow): ReadonlyArray<string> => [
+const intentCells = (intent: Reservation): ReadonlyArray<string> => [
   intent.id,
   intent.operation,
   intent.model,
@@ -67,7 +67,7 @@ const intentCells = (intent: IntentRow): ReadonlyArray<string> => [
 
 const usageColumns = ["ID", "OPERATION", "MODEL", "PROVIDER", "WORKSPACE", "RESERVED", "CHARGED", "SETTLED AT"]
 
-const usageCells = (row: UsageRow): ReadonlyArray<string> => [
+const usageCells = (row: Entry): ReadonlyArray<string> => [
   row.id,
   row.operation,
   row.model,

@@ -44,33 +44,25 @@ import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as Credits from "./Credits.ts"
 import * as ExhaustedBudget from "./ExhaustedBudget.ts"
-import { intentRow, type IntentRow, maxListed, usageRow, type UsageRow } from "./Ledger.ts"
-import * as Rows from "./Rows.ts"
-import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import type {
-  Ending,
-  Failure,
-  InsufficientCredits,
-  Outcome,
-  Payer,
-  Reservation,
-  ReserveRequest,
-  Settlement
-} from "./Reservation.ts"
-
-export { type Balance, BalanceOutOfRange, type CreditTotals } from "./Credits.ts"
-export type { IntentRow, UsageRow } from "./Ledger.ts"
-export type { EndRows } from "./LedgerStore.ts"
-export {
+import { fromRefusal, type InsufficientCredits } from "./InsufficientCredits.ts"
+import { entries, type Entry, maxListed, type Reservation, reservations } from "./Ledger.ts"
+import {
   type Ending,
   type Failure,
-  InsufficientCredits,
   type Outcome,
   type Payer,
-  type Reservation,
+  type Reserved,
   type ReserveRequest,
-  type Settlement
+  type Settlement,
+  toWrite
 } from "./Reservation.ts"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+
+export { type Balance, BalanceOutOfRange, type CreditTotals } from "./Credits.ts"
+export { InsufficientCredits } from "./InsufficientCredits.ts"
+export type { Entry, Reservation } from "./Ledger.ts"
+export type { EndRows } from "./LedgerStore.ts"
+export type { Ending, Failure, Outcome, Payer, Reserved, ReserveRequest, Settlement } from "./Reservation.ts"
 
 /** What an operator should check after a crash or a wrong estimate. */
 export interface Reconciliation {
@@ -78,11 +70,11 @@ export interface Reconciliation {
    * Released by the reaper. The upstream may have billed these requests although the caller was not
    * charged.
    */
-  readonly abandoned: ReadonlyArray<IntentRow>
+  readonly abandoned: ReadonlyArray<Reservation>
   /** Requests that cost more than was reserved for them. */
-  readonly overruns: ReadonlyArray<UsageRow>
+  readonly overruns: ReadonlyArray<Entry>
   /** Requests that were settled after the reaper had released them. */
-  readonly late: ReadonlyArray<UsageRow>
+  readonly late: ReadonlyArray<Entry>
 }
 
 /** The accounting service. */
@@ -94,14 +86,14 @@ export class Accounting extends Context.Service<
      * allow it; nothing is reserved then. It may run inside the caller's `sql.withTransaction`, so
      * that a job row and its reservation are written together or not at all.
      */
-    readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, InsufficientCredits | StorageError>
+    readonly reserve: (request: ReserveRequest) => Effect.Effect<Reserved, InsufficientCredits | StorageError>
     /**
      * Reserves `amount` more for a request that cost more than was reserved for it, or as much of
      * it as its budgets still allow. Undefined if they allow nothing. So a limit is never exceeded,
      * and a request that would exceed it uses up what is left of it. Release it after the request
      * is settled: until then, nobody else can spend it.
      */
-    readonly cover: (request: ReserveRequest) => Effect.Effect<Reservation | undefined, StorageError>
+    readonly cover: (request: ReserveRequest) => Effect.Effect<Reserved | undefined, StorageError>
     /**
      * Charges the actual cost, releases the rest of the reservation and records the usage. Takes
      * effect once for each intent. The `rows` are written in the same transaction. It may run
@@ -199,19 +191,16 @@ export const make = Effect.gen(function* () {
     request: ReserveRequest,
     now: number,
     day: number
-  ): Effect.Effect<Reservation, InsufficientCredits | StorageError> => {
+  ): Effect.Effect<Reserved, InsufficientCredits | StorageError> => {
     const { id, payer } = request
-    const hold = Rows.hold(request, owner.id, now, Periods.startsOf(day))
-    return ledger.hold(hold).pipe(
+    const reservation = toWrite(request, owner.id, now, day)
+    return ledger.reserve(reservation).pipe(
       mapSqlError("Accounting.reserve"),
-      Effect.map(({ amount, reservedAt }) => ({
-        id,
-        amount: MicroCredits.make(amount),
-        reservedAt,
-        workspaceId: payer.workspaceId
-      })),
-      Effect.catchTag("HoldRefused", ({ reason }) =>
-        reason._tag === "ClockBehind" ? reserveOn(request, now, reason.day) : Effect.fail(Rows.refusal(hold, reason))
+      Effect.map((written) => ({ ...written, id, workspaceId: payer.workspaceId })),
+      Effect.catchTag("ReservationRefused", ({ reason }) =>
+        reason._tag === "ClockBehind"
+          ? reserveOn(request, now, reason.day)
+          : Effect.fail(fromRefusal(reservation, reason))
       )
     )
   }
@@ -226,7 +215,7 @@ export const make = Effect.gen(function* () {
   const cover = (
     request: ReserveRequest,
     attempts = coverAttempts
-  ): Effect.Effect<Reservation | undefined, StorageError> =>
+  ): Effect.Effect<Reserved | undefined, StorageError> =>
     request.amount <= 0 || attempts === 0
       ? Effect.undefined
       : reserve(request).pipe(
@@ -266,9 +255,9 @@ export const make = Effect.gen(function* () {
       yield* sql`SELECT * FROM usage_ledger WHERE (cost_micro > reserved_micro OR is_late = 1) AND is_late = 1
       ORDER BY settled_at DESC, id LIMIT ${maxListed}`
     return {
-      abandoned: yield* itemsOf(abandoned, intentRow),
-      overruns: yield* itemsOf(overruns, usageRow),
-      late: yield* itemsOf(late, usageRow)
+      abandoned: yield* itemsOf(abandoned, reservations.read),
+      overruns: yield* itemsOf(overruns, entries.read),
+      late: yield* itemsOf(late, entries.read)
     }
   }).pipe(mapSqlError("Accounting.reconciliation"))
 
@@ -283,7 +272,7 @@ export const make = Effect.gen(function* () {
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         outcome.cost < 0
           ? Effect.die(new RangeError("The cost must not be negative"))
-          : ledger.end({ ...rows, id, workspaceId, entry: Rows.charge(outcome), isCharged: true, now })
+          : ledger.end({ ...rows, id, workspaceId, result: { ...outcome, status: "completed" }, now })
       ).pipe(
         mapSqlError("Accounting.settle"),
         // If the database's answer to the first attempt was lost, a later one finds all of it
@@ -300,8 +289,8 @@ export const make = Effect.gen(function* () {
       ),
     release: ({ id, workspaceId }, failure, rows) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const entry = failure === undefined ? undefined : Rows.failure(failure)
-        return ledger.end({ ...rows, id, workspaceId, entry, isCharged: false, now })
+        const result = failure && { ...failure, cost: MicroCredits.zero }
+        return ledger.end({ ...rows, id, workspaceId, result, now })
       }).pipe(
         Effect.map(({ settlement }) => settlement),
         mapSqlError("Accounting.release"),

@@ -5,7 +5,8 @@ import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Budgets from "./Budgets.ts"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import { InsufficientCredits, type Payer } from "./Reservation.ts"
+import { InsufficientCredits } from "./InsufficientCredits.ts"
+import type { Payer } from "./Reservation.ts"
 
 const exhausted = (scope: InsufficientCredits["scope"], limit: number, message: string): InsufficientCredits =>
   new InsufficientCredits({

@@ -1,66 +1,169 @@
-/** The rows of the ledger: open intents, and the requests that have ended. */
-import { Option, Schema } from "effect"
-import type { Row } from "effect/sql/SqlConnection"
-import * as Dialect from "../storage/sql/Dialect.ts"
-import * as Attempt from "./Attempt.ts"
-import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+/**
+ * The tables of paid requests, declared once: `intents` has a reservation for each request in
+ * progress, `usage_ledger` an entry for each one that has ended.
+ *
+ * The statements of both databases, the types of requests and results, and what is copied from a
+ * reservation to its entry follow from the declarations. A new column is one line here and a
+ * migration.
+ */
 import { maxCount } from "@model-gateway/offers/Pricing"
+import { Option, Schema, SchemaGetter } from "effect"
+import { Model } from "effect/schema"
+import * as Table from "../storage/sql/Table.ts"
+import * as Attempt from "./Attempt.ts"
 
 /** How a request ended. */
 export const Status = Schema.Literals(["completed", "failed", "cancelled", "expired"])
 
-/**
- * One entry of the usage ledger: a paid request that has ended. Only a completed one is charged.
- * Amounts are micro-credits, times are epoch milliseconds.
- */
-export interface UsageRow {
-  readonly id: string
-  readonly keyHash: string
-  readonly workspaceId: string
-  readonly guardrailId: string | null
+/** The columns that an entry has from its reservation. Times are epoch milliseconds. */
+const origin = {
+  /**
+   * A unique id: the generation id. Ids that grow with time (UUID v7) keep ledger writes fast.
+   * Reserving an id twice returns the first reservation and reserves nothing more.
+   */
+  id: Table.constant(Schema.String),
+  keyHash: Table.constant(Schema.String),
+  workspaceId: Table.constant(Schema.String),
+  guardrailId: Table.constantOrNull(Schema.String),
+  /** The ephemeral key that was sent. A key may see only its own requests. */
+  ephemeralHash: Table.constantOrNull(Schema.String),
   /** The id of the HTTP request. Null: not known. */
-  readonly requestId: string | null
+  requestId: Table.constantOrNull(Schema.String),
   /** The end user whom the request names. */
-  readonly externalUser: string | null
-  readonly jobId: string | null
-  readonly operation: string
-  readonly model: string
-  readonly status: typeof Status.Type
-  /** The HTTP status of the error that the caller got, if it got one. */
-  readonly errorStatus: number | null
-  /** The provider that served it, or the last one that was tried. Null if none was. */
-  readonly provider: string | null
-  readonly upstreamModel: string | null
-  readonly attempts: ReadonlyArray<Attempt.Attempt>
-  readonly isByok: boolean
-  /** Settled after the reaper had released it. */
-  readonly isLate: boolean
-  readonly reserved: MicroCredits.MicroCredits
-  readonly cost: MicroCredits.MicroCredits
-  readonly usage: Readonly<Record<string, number>> | null
-  readonly reservedAt: number
-  readonly settledAt: number
+  externalUser: Table.constantOrNull(Schema.String),
+  /** The job that the request belongs to, so that it survives a restart. Null: none. */
+  jobId: Table.constantOrNull(Schema.String),
+  /** For example `rerank`, `transcription` or `video`. */
+  operation: Table.constant(Schema.String),
+  model: Table.constant(Schema.String),
+  /** When the request was admitted. */
+  reservedAt: Table.constant(Table.Whole)
 }
 
-/** An intent that was neither settled nor released. */
-export interface IntentRow {
-  readonly id: string
-  readonly state: "open" | "abandoned"
-  /** The process that owns it, or null for a job's intent. */
-  readonly owner: string | null
-  readonly jobId: string | null
-  readonly keyHash: string
-  readonly workspaceId: string
-  readonly guardrailId: string | null
-  readonly operation: string
-  readonly model: string
-  readonly amount: MicroCredits.MicroCredits
-  readonly isByok: boolean
-  /** Held as BYOK usage besides the amount, if the caller's own provider key may cost more. */
-  readonly byokExtra: MicroCredits.MicroCredits
-  readonly reservedAt: number
-  readonly abandonedAt: number | null
+/** A reservation that was neither settled nor released. Amounts are micro-credits. */
+export class Reservation extends Model.Class<Reservation>("Reservation")({
+  ...origin,
+  state: Schema.Literals(["open", "abandoned"]),
+  /** The process that owns it, or null for a job's. */
+  owner: Table.constantOrNull(Schema.String),
+  /** The worst-case cost. */
+  amount: Table.constant(Table.MicroCredits),
+  /** Whether the upstream is called with the caller's own provider key. */
+  isByok: Table.constant(Table.Bit),
+  /** Reserved as BYOK usage besides the amount, if the caller's own provider key may cost more. */
+  byokExtra: Table.constant(Table.MicroCredits),
+  /** The start of the day in which it counts. */
+  dayStart: Table.constant(Table.Whole),
+  abandonedAt: Model.Field({ select: Schema.NullOr(Table.Whole) })
+}) {}
+
+/** A text that is empty instead of null. */
+const EmptyAsNull = Schema.String.pipe(
+  Schema.decodeTo(Schema.NullOr(Schema.String), {
+    decode: SchemaGetter.transform((text) => text || null),
+    encode: SchemaGetter.transform((text) => text ?? "")
+  })
+)
+
+const decodeCounts = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)))
+
+/**
+ * The counts of a request. Earlier releases stored what a provider reported, such as a number that
+ * JSON does not have. Such a count is left out, so that the request stays readable.
+ */
+const countsOf = (json: string): Readonly<Record<string, number>> => {
+  const counts: Record<string, number> = {}
+  for (const [name, count] of Object.entries(Option.getOrElse(decodeCounts(json), () => ({})))) {
+    if (typeof count === "number" && count >= 0 && count <= maxCount) counts[name] = count
+  }
+  return counts
 }
+
+const Counts = Schema.NullOr(Schema.String).pipe(
+  Schema.decodeTo(Schema.NullOr(Schema.Record(Schema.String, Schema.Number)), {
+    decode: SchemaGetter.transform((json) => (json === null ? null : countsOf(json))),
+    encode: SchemaGetter.transform((counts) => (counts === null ? null : JSON.stringify(counts)))
+  })
+)
+
+const Attempts = Schema.NullOr(Schema.String).pipe(
+  Schema.decodeTo(Schema.Array(Schema.toType(Attempt.Attempt)), {
+    decode: SchemaGetter.transform(Attempt.fromJson),
+    encode: SchemaGetter.transform(Attempt.toJson)
+  })
+)
+
+/** A column that a new row may leave out. */
+const optional = <S extends Schema.Top>(schema: S) => Model.Field({ select: schema, insert: Schema.optional(schema) })
+
+/** The columns that the result of a request says. */
+const result = {
+  status: Table.oneOf(Status, "failed"),
+  /** The HTTP status of the error that the caller got, if it got one. */
+  errorStatus: Table.constantOrNull(Table.Whole),
+  /** The provider that served it, or the last one that was tried. Null if none was. */
+  provider: optional(EmptyAsNull),
+  upstreamModel: optional(EmptyAsNull),
+  /** The attempts at providers. */
+  attempts: optional(Attempts),
+  /** Whether the last attempt used the caller's own provider key. */
+  isByok: Table.Bit,
+  /** What was charged, also above the reserved amount. */
+  cost: Table.MicroCredits,
+  /** Counts such as `search_units`, `total_tokens` or `seconds`. */
+  usage: optional(Counts)
+}
+
+/**
+ * An entry: a request that has ended. Only a completed one is charged. Amounts are micro-credits.
+ */
+export class Entry extends Model.Class<Entry>("Entry")({
+  ...origin,
+  ...result,
+  /** Settled after the reaper had released it. */
+  isLate: Table.Bit,
+  reserved: Table.MicroCredits,
+  settledAt: Table.Whole
+}) {}
+
+/** The table of reservations. */
+export const reservations = Table.make(Reservation, { amount: "amount_micro", byokExtra: "byok_extra_micro" })
+
+/** The table of entries. */
+export const entries = Table.make(Entry, { reserved: "reserved_micro", cost: "cost_micro" })
+
+/** A reservation to write. */
+export type NewReservation = typeof Reservation.insert.Type
+
+/** What the result of a request says of its entry. */
+export interface Result extends Omit<Pick<typeof Entry.insert.Type, keyof typeof result>, "isByok"> {
+  /** Default: as reserved. */
+  readonly isByok?: boolean | undefined
+}
+
+/** The names of the columns that an entry has from its reservation. */
+export const originColumns = entries.insertColumns.filter(({ field }) => field in origin).map(({ name }) => name)
+
+/** The columns that a {@link Result} has. */
+export const resultColumns = entries.insertColumns.filter(({ field }) => field in result)
+
+const nulls = (columns: ReadonlyArray<Table.Column>) => Object.fromEntries(columns.map(({ name }) => [name, null]))
+
+const noReservation = nulls(reservations.insertColumns)
+const noResult = { ...nulls(resultColumns), ...entries.insertSome({ provider: null, upstreamModel: null }) }
+
+/** What a reservation takes of credits, and what it counts as BYOK usage. */
+export const amountsOf = ({ amount, byokExtra, isByok }: Pick<Reservation, "amount" | "byokExtra" | "isByok">) =>
+  isByok ? { credits: 0, byok: amount } : { credits: amount, byok: byokExtra }
+
+/** All columns of a new reservation. */
+export const reservationRow = (reservation: NewReservation): Record<string, unknown> => ({
+  ...noReservation,
+  ...reservations.insert(reservation)
+})
+
+/** All of {@link resultColumns}. */
+export const resultRow = (result: Result): Record<string, unknown> => ({ ...noResult, ...entries.insertSome(result) })
 
 /**
  * The name of an end user as it is stored and searched. Postgres stores neither U+0000 nor half a
@@ -70,63 +173,3 @@ export const storedUser = (user: string): string => user.toWellFormed().replaceA
 
 /** The most rows of a list for an operator. */
 export const maxListed = 1000
-
-const decodeUsage = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)))
-
-/**
- * The counts of a request. Earlier releases stored what a provider reported, such as a number that
- * JSON does not have. Such a count is left out, so that the request stays readable.
- */
-const usageOf = (json: string): Readonly<Record<string, number>> => {
-  const counts: Record<string, number> = {}
-  for (const [name, count] of Object.entries(Option.getOrElse(decodeUsage(json), () => ({})))) {
-    if (typeof count === "number" && count >= 0 && count <= maxCount) counts[name] = count
-  }
-  return counts
-}
-
-/** Reads a row of `usage_ledger`. */
-export const usageRow = (row: Row): UsageRow => {
-  const usage = Dialect.textOrNull(row, "usage")
-  return {
-    id: Dialect.text(row, "id"),
-    keyHash: Dialect.text(row, "key_hash"),
-    workspaceId: Dialect.text(row, "workspace_id"),
-    guardrailId: Dialect.textOrNull(row, "guardrail_id"),
-    requestId: Dialect.textOrNull(row, "request_id"),
-    externalUser: Dialect.textOrNull(row, "external_user"),
-    jobId: Dialect.textOrNull(row, "job_id"),
-    operation: Dialect.text(row, "operation"),
-    model: Dialect.text(row, "model"),
-    status: Dialect.oneOfOrNull(row, "status", Status.literals) ?? "failed",
-    errorStatus: Dialect.intOrNull(row, "error_status"),
-    provider: Dialect.text(row, "provider") || null,
-    upstreamModel: Dialect.text(row, "upstream_model") || null,
-    attempts: Attempt.fromJson(Dialect.textOrNull(row, "attempts")),
-    isByok: Dialect.bool(row, "is_byok"),
-    isLate: Dialect.bool(row, "is_late"),
-    reserved: MicroCredits.make(Dialect.int(row, "reserved_micro")),
-    cost: MicroCredits.make(Dialect.int(row, "cost_micro")),
-    usage: usage === null ? null : usageOf(usage),
-    reservedAt: Dialect.int(row, "reserved_at"),
-    settledAt: Dialect.int(row, "settled_at")
-  }
-}
-
-/** Reads a row of `intents`. */
-export const intentRow = (row: Row): IntentRow => ({
-  id: Dialect.text(row, "id"),
-  state: Dialect.text(row, "state") === "open" ? "open" : "abandoned",
-  owner: Dialect.textOrNull(row, "owner"),
-  jobId: Dialect.textOrNull(row, "job_id"),
-  keyHash: Dialect.text(row, "key_hash"),
-  workspaceId: Dialect.text(row, "workspace_id"),
-  guardrailId: Dialect.textOrNull(row, "guardrail_id"),
-  operation: Dialect.text(row, "operation"),
-  model: Dialect.text(row, "model"),
-  amount: MicroCredits.make(Dialect.int(row, "amount_micro")),
-  isByok: Dialect.bool(row, "is_byok"),
-  byokExtra: MicroCredits.make(Dialect.int(row, "byok_extra_micro")),
-  reservedAt: Dialect.int(row, "reserved_at"),
-  abandonedAt: Dialect.intOrNull(row, "abandoned_at")
-})

@@ -1,9 +1,9 @@
 /**
  * Writes what a paid request changes: its reservation, its end, and what is written with its end.
  *
- * `accounting/Accounting.ts` decides what to write and says what it means. A database writes it
- * here, each its own way: SQLite one statement after the other in a transaction that it shares with
- * others, Postgres in one round trip together with others. Both run the statements of
+ * `Accounting.ts` decides what to write and says what it means. A database writes it here, each its
+ * own way: SQLite one statement after the other in a transaction that it shares with others,
+ * Postgres in one round trip together with others. Both run the statements of
  * `LedgerStatements.ts`.
  *
  * Inside the caller's `sql.withTransaction` everything is part of that transaction.
@@ -11,42 +11,9 @@
 import { Context, Data, type Effect } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
-import type { PeriodStarts } from "../internal/Periods.ts"
 import type { EventRow } from "../storage/sql/EventLog.ts"
 import { StorageError } from "../storage/sql/StorageError.ts"
-
-/** A reservation to write. Amounts are micro-credits, times are epoch milliseconds. */
-export interface Hold {
-  readonly id: string
-  /** The process that owns it, or null for a job's. */
-  readonly owner: string | null
-  readonly jobId: string | null
-  readonly keyHash: string
-  readonly workspaceId: string
-  readonly guardrailId: string | null
-  /** The ephemeral key that was sent, or null. */
-  readonly ephemeralHash: string | null
-  /** The id of the HTTP request, or null. */
-  readonly requestId: string | null
-  /** The end user whom the request names, or null. */
-  readonly externalUser: string | null
-  readonly operation: string
-  readonly model: string
-  readonly amount: number
-  readonly isByok: boolean
-  /** Held as BYOK usage besides the amount. */
-  readonly byokExtra: number
-  /** When it is written. */
-  readonly now: number
-  /** The periods in which it counts. */
-  readonly starts: PeriodStarts
-}
-
-/** A reservation that was written now or before. */
-export interface Held {
-  readonly amount: number
-  readonly reservedAt: number
-}
+import type { NewReservation, Reservation, Result } from "./Ledger.ts"
 
 /** Why a reservation was not written. */
 export type Refusal = Data.TaggedEnum<{
@@ -62,20 +29,7 @@ export type Refusal = Data.TaggedEnum<{
 export const Refusal = Data.taggedEnum<Refusal>()
 
 /** The reservation was not written, and nothing else was. */
-export class HoldRefused extends Data.TaggedError("HoldRefused")<{ readonly reason: Refusal }> {}
-
-/** An entry of the usage ledger. */
-export interface Entry {
-  readonly status: "completed" | "failed" | "cancelled" | "expired"
-  readonly errorStatus: number | null
-  readonly provider: string
-  readonly upstreamModel: string
-  /** Undefined: as reserved. */
-  readonly isByok: boolean | undefined
-  readonly cost: number
-  readonly usage: string | null
-  readonly attempts: string | null
-}
+export class ReservationRefused extends Data.TaggedError("ReservationRefused")<{ readonly reason: Refusal }> {}
 
 /** An answer to store for an idempotency key that a process holds. */
 export interface AnswerRow {
@@ -110,13 +64,12 @@ export interface End extends EndRows {
   readonly id: string
   /** The workspace, if it is known: ends of one workspace are written together. */
   readonly workspaceId?: string | undefined
-  /** Settle: charges the cost of `entry`. Release: charges nothing. */
-  readonly entry: Entry | undefined
-  readonly isCharged: boolean
+  /** The result of the request. Only a completed one is charged. Undefined: no entry is written. */
+  readonly result: Result | undefined
   readonly now: number
 }
 
-/** What an end did; see `accounting/Reservation.ts`. */
+/** What an end did; see `Reservation.ts`. */
 export interface Ended {
   readonly settlement: "done" | "late" | "already"
   /** What was charged, unless it is `already`. */
@@ -137,8 +90,13 @@ export const claimLost = new StorageError({
 export class LedgerStore extends Context.Service<
   LedgerStore,
   {
-    /** Writes a reservation, or fails with the budget that does not allow it. */
-    readonly hold: (hold: Hold) => Effect.Effect<Held, HoldRefused | SqlError>
+    /**
+     * Writes a reservation, or fails with the budget that does not allow it. Returns what was
+     * written now or before.
+     */
+    readonly reserve: (
+      reservation: NewReservation
+    ) => Effect.Effect<Pick<Reservation, "amount" | "reservedAt">, ReservationRefused | SqlError>
     /**
      * Ends a reservation. Takes effect once for each. Fails with {@link claimLost}, and changes
      * nothing, if its process has lost the key of `answer`. If the reservation had ended before, it
@@ -150,14 +108,10 @@ export class LedgerStore extends Context.Service<
      * Returns how many were still open.
      */
     readonly abandon: (
-      intents: ReadonlyArray<{ readonly id: string; readonly owner: string }>,
+      reservations: ReadonlyArray<{ readonly id: string; readonly owner: string }>,
       now: number
     ) => Effect.Effect<number, SqlError>
     /** Stores an answer alone. Fails with {@link claimLost} if its process has lost the key. */
     readonly keep: (answer: AnswerRow) => Effect.Effect<void, SqlError | StorageError>
   }
 >()("@model-gateway/server/accounting/LedgerStore") {}
-
-/** What a reservation holds in credits and as BYOK usage. */
-export const heldBy = ({ amount, byokExtra, isByok }: Pick<Hold, "amount" | "byokExtra" | "isByok">) =>
-  isByok ? { credits: 0, byok: amount } : { credits: amount, byok: byokExtra }

@@ -8,19 +8,20 @@ import type { Row } from "effect/sql/SqlConnection"
 import { isSqlError, SqlError, UnknownError } from "effect/sql/SqlError"
 import * as Conflicts from "../storage/postgres/conflicts.ts"
 import * as PostgresFunction from "../storage/postgres/PostgresFunction.ts"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import * as Ledger from "./Ledger.ts"
+import * as Statements from "./LedgerStatements.ts"
 import {
   type AnswerRow,
   claimLost,
   type End,
   type Ended,
-  type Held,
-  heldBy,
-  type Hold,
-  HoldRefused,
   LedgerStore,
-  Refusal
+  Refusal,
+  ReservationRefused
 } from "./LedgerStore.ts"
 import * as Lanes from "./Lanes.ts"
 import * as ledgerFunction from "./ledgerFunction.ts"
@@ -31,70 +32,34 @@ const laneCount = 4
 /** Enough that a batch is seldom full, and few enough that its first request does not wait long. */
 const maxBatchSize = 100
 
-const answerFields = (answer: AnswerRow | undefined) =>
-  answer === undefined
-    ? {}
-    : {
-        scope: answer.scope,
-        idempotency_key: answer.key,
-        answer_owner: answer.owner,
-        answer_key_hash: answer.keyHash,
-        answer_status: answer.status,
-        headers: answer.headers,
-        body: answer.body,
-        packed: answer.packed === null ? null : Buffer.from(answer.packed).toString("base64"),
-        bytes: answer.bytes
-      }
+const answerItem = (answer: AnswerRow) => ({
+  ...Statements.answerParams(answer),
+  packed: answer.packed === null ? null : Buffer.from(answer.packed).toString("base64")
+})
 
-const holdItem = (hold: Hold) => {
-  const { byok, credits } = heldBy(hold)
+/** What the function writes: a reservation, an end, an answer, or that a reservation is abandoned. */
+type Item = Readonly<Record<string, unknown>> & { readonly kind: "reserve" | "end" | "keep" | "abandon" }
+
+const reserveItem = (reservation: Ledger.NewReservation): Item => {
+  const { month, week } = Periods.startsOf(reservation.dayStart)
   return {
-    kind: "hold",
-    id: hold.id,
-    owner: hold.owner,
-    job_id: hold.jobId,
-    key_hash: hold.keyHash,
-    workspace_id: hold.workspaceId,
-    guardrail_id: hold.guardrailId,
-    ephemeral_hash: hold.ephemeralHash,
-    external_user: hold.externalUser,
-    request_id: hold.requestId,
-    operation: hold.operation,
-    model: hold.model,
-    amount: hold.amount,
-    is_byok: Dialect.fromBool(hold.isByok),
-    byok_extra: hold.byokExtra,
-    now: hold.now,
-    ...hold.starts,
-    credits,
-    byok
+    kind: "reserve",
+    ...Ledger.reservationRow(reservation),
+    ...Ledger.amountsOf(reservation),
+    week,
+    month
   }
 }
 
-const endItem = ({ answer, entry, event, id, isCharged, now }: End) => ({
+const endItem = ({ answer, event, id, now, result }: End): Item => ({
   kind: "end",
   id,
   now,
-  is_charged: isCharged,
-  has_entry: entry !== undefined,
-  status: entry?.status,
-  error_status: entry?.errorStatus,
-  provider: entry?.provider,
-  upstream_model: entry?.upstreamModel,
-  is_byok: entry?.isByok === undefined ? null : Dialect.fromBool(entry.isByok),
-  cost: entry?.cost,
-  usage: entry?.usage,
-  attempts: entry?.attempts,
+  ...(result === undefined ? {} : Ledger.resultRow(result)),
   event_at: event?.createdAt,
   event: event?.body,
-  ...answerFields(answer)
+  ...(answer === undefined ? {} : answerItem(answer))
 })
-
-type Item =
-  | ReturnType<typeof holdItem>
-  | ReturnType<typeof endItem>
-  | ({ readonly kind: "keep" } & ReturnType<typeof answerFields>)
-  | { readonly kind: "abandon"; readonly id: string; readonly owner: string; readonly now: number }
 
 /** A reservation, an end or an answer. */
 interface Request {
@@ -157,11 +122,13 @@ export const make = Effect.gen(function* () {
   const unlessLost = (row: Row) => (row["lost"] === true ? Effect.fail(claimLost) : Effect.succeed(row))
 
   return LedgerStore.of({
-    hold: (hold) =>
-      write(hold.workspaceId, { item: holdItem(hold), answer: undefined }).pipe(
+    reserve: (reservation) =>
+      write(reservation.workspaceId, { item: reserveItem(reservation), answer: undefined }).pipe(
         Effect.flatMap((row) => {
           const reason = refusalOf(row)
-          return reason === undefined ? Effect.succeed(heldOf(row)) : Effect.fail(new HoldRefused({ reason }))
+          return reason === undefined
+            ? Effect.succeed(reservedOf(row))
+            : Effect.fail(new ReservationRefused({ reason }))
         })
       ),
     end: (end) =>
@@ -169,23 +136,23 @@ export const make = Effect.gen(function* () {
         Effect.flatMap(unlessLost),
         Effect.map(endedOf)
       ),
-    abandon: (intents, now) =>
+    abandon: (dead, now) =>
       Effect.map(
         Conflicts.retry(
-          run(intents.map(({ id, owner }) => ({ item: { kind: "abandon", id, owner, now }, answer: undefined })))
+          run(dead.map(({ id, owner }) => ({ item: { kind: "abandon", id, owner, now }, answer: undefined })))
         ),
         (results) => results.reduce((sum, row) => sum + Dialect.int(row, "freed"), 0)
       ),
     keep: (answer) =>
-      write(answer.scope, { item: { kind: "keep", ...answerFields(answer) }, answer }).pipe(
+      write(answer.scope, { item: { kind: "keep", ...answerItem(answer) }, answer }).pipe(
         Effect.flatMap(unlessLost),
         Effect.asVoid
       )
   })
 })
 
-const heldOf = (row: Row): Held => ({
-  amount: Dialect.int(row, "amount"),
+const reservedOf = (row: Row) => ({
+  amount: MicroCredits.make(Dialect.int(row, "amount")),
   reservedAt: Dialect.int(row, "reserved_at")
 })
 

@@ -16,10 +16,10 @@ import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { ProcessLocks } from "../storage/sql/ProcessLocks.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { Accounting, type Reconciliation } from "./Accounting.ts"
-import { intentRow, type IntentRow, maxListed } from "./Ledger.ts"
+import { maxListed, type Reservation, reservations } from "./Ledger.ts"
 
 /** An open reservation, and what holds it: a process that lives or is dead, or a video job. */
-export interface OpenIntent extends IntentRow {
+export interface OpenIntent extends Reservation {
   readonly holder: "alive" | "dead" | "job"
 }
 
@@ -57,9 +57,9 @@ export class Reconcile extends Context.Service<
      * in the periods of the reservation. The request log then shows the request as completed, and
      * the report lists it as late.
      */
-    readonly settle: (id: string, bill: Bill) => Effect.Effect<IntentRow, NotAbandoned | StorageError>
+    readonly settle: (id: string, bill: Bill) => Effect.Effect<Reservation, NotAbandoned | StorageError>
     /** Charges nothing. The request log then shows the request as failed. */
-    readonly dismiss: (id: string) => Effect.Effect<IntentRow, NotAbandoned | StorageError>
+    readonly dismiss: (id: string) => Effect.Effect<Reservation, NotAbandoned | StorageError>
   }
 >()("@model-gateway/server/accounting/Reconcile") {}
 
@@ -72,7 +72,7 @@ export const make = Effect.gen(function* () {
 
   const open = Effect.gen(function* () {
     const rows = yield* sql`SELECT * FROM intents WHERE state = 'open' ORDER BY reserved_at DESC, id LIMIT ${maxListed}`
-    const intents = rows.map(intentRow)
+    const intents = rows.map(reservations.read)
     const owners = [...new Set(intents.flatMap(({ owner }) => owner ?? []))]
     // This process has just started, so that it has not seen others be silent. Their locks show
     // more.
@@ -99,7 +99,7 @@ export const make = Effect.gen(function* () {
   const close = (id: string, end: Effect.Effect<string, StorageError>) =>
     Effect.gen(function* () {
       const [row] = yield* sql`SELECT * FROM intents WHERE id = ${id}`
-      const intent = row === undefined ? undefined : intentRow(row)
+      const intent = row === undefined ? undefined : reservations.read(row)
       if (intent?.state !== "abandoned") return yield* new NotAbandoned({ id, isOpen: intent !== undefined })
       // Its process may have settled it since.
       if ((yield* end) !== "late") return yield* new NotAbandoned({ id, isOpen: false })

@@ -11,7 +11,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { itemsOf, UnknownCursor } from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-import { type Status, storedUser, usageRow, type UsageRow } from "./Ledger.ts"
+import { entries, type Entry, type Status, storedUser } from "./Ledger.ts"
 
 /** Which entries to list. Times are epoch milliseconds. */
 export interface Filter {
@@ -43,7 +43,7 @@ export interface PageRequest {
 
 /** Entries, newest first. */
 export interface LogPage {
-  readonly items: ReadonlyArray<UsageRow>
+  readonly items: ReadonlyArray<Entry>
   /** The `after` of the next page. Undefined if this is the last one. */
   readonly next: string | undefined
 }
@@ -62,7 +62,7 @@ export class RequestLog extends Context.Service<
   RequestLog,
   {
     /** An entry that a reader sees, by its generation id. */
-    readonly get: (reader: Reader, id: string) => Effect.Effect<UsageRow | undefined, StorageError>
+    readonly get: (reader: Reader, id: string) => Effect.Effect<Entry | undefined, StorageError>
     /** The entries of all workspaces of an organization. */
     readonly list: (
       organizationId: string,
@@ -149,7 +149,7 @@ export const make = Effect.gen(function* () {
     ])
     const rows = yield* sql`SELECT * FROM usage_ledger WHERE ${wanted}
       ORDER BY reserved_at DESC, id DESC LIMIT ${limit + 1}`
-    const items = yield* itemsOf(rows.slice(0, limit), usageRow)
+    const items = yield* itemsOf(rows.slice(0, limit), entries.read)
     const last = rows[limit - 1]
     const atEnd = end === undefined ? undefined : before(end)
     return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : atEnd }
@@ -158,7 +158,7 @@ export const make = Effect.gen(function* () {
   return RequestLog.of({
     get: (reader, id) =>
       sql`SELECT * FROM usage_ledger WHERE id = ${id} AND ${ofReader(reader)}`.pipe(
-        Effect.map(([row]) => (row === undefined ? undefined : usageRow(row))),
+        Effect.map(([row]) => (row === undefined ? undefined : entries.read(row))),
         mapSqlError("RequestLog.get")
       ),
     list

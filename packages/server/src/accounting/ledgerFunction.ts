@@ -11,30 +11,44 @@
 import { announce } from "../storage/postgres/eventFunctions.ts"
 import * as PostgresFunction from "../storage/postgres/PostgresFunction.ts"
 import { insertEvent } from "../storage/sql/EventLog.ts"
+import { originColumns, reservations, resultColumns } from "./Ledger.ts"
 import * as Statements from "./LedgerStatements.ts"
 
-/** The fields of an item of a batch. */
-const fields = [
-  "kind text, id text, owner text, job_id text, key_hash text, workspace_id text, guardrail_id text",
-  "ephemeral_hash text, external_user text, request_id text",
-  "operation text, model text, amount bigint, is_byok bigint, byok_extra bigint, now bigint",
-  "day bigint, week bigint, month bigint, credits bigint, byok bigint",
-  "is_charged boolean, has_entry boolean, status text, error_status bigint, provider text, upstream_model text",
-  "cost bigint, usage text, attempts text",
-  "event_at bigint, event text",
-  "scope text, idempotency_key text, answer_owner text, answer_key_hash text, answer_status bigint, headers text",
-  "body text, packed text, bytes bigint"
-].join(", ")
+/** The fields of an item of a batch, with their types: the columns that it writes, and others. */
+const fields = new Map([
+  ["kind", "text"],
+  ...[...reservations.insertColumns, ...resultColumns].map(({ name, type }) => [name, type] as const),
+  ...["now", "week", "month", "credits", "byok", "event_at", "answer_status", "bytes"].map(
+    (name) => [name, "bigint"] as const
+  ),
+  ...["event", "scope", "idempotency_key", "answer_owner", "answer_key_hash", "headers", "body", "packed"].map(
+    (name) => [name, "text"] as const
+  )
+])
 
-const starts = ["item.day", "item.week", "item.month"] as const
+/** A statement whose parameters are these expressions, and by default fields of the item. */
+const run = (statement: string, expressions: Readonly<Record<string, string>> = {}): string =>
+  Statements.inline(statement, (name) => expressions[name] ?? (fields.has(name) ? `item.${name}` : undefined))
+
+const starts = { day: "item.day_start", week: "item.week", month: "item.month" }
+
+/** A reservation in a budget. */
+const reservedIn = (id: string, byok: string) => ({
+  ...starts,
+  budget_id: id,
+  usage: "0",
+  byok: "0",
+  held: "item.credits",
+  byok_held: byok
+})
 
 /** Checks a reservation against a budget, and leaves the item if the budget does not allow it. */
 const checkBudget = (scope: "key" | "guardrail", id: string, byok: string, missing: string) => `
-      SELECT b.*, ${Statements.inline(Statements.fits, "", ...starts, "", "", "item.credits", byok)} AS fits
+      SELECT b.*, ${run(Statements.fits, reservedIn(id, byok))} AS fits
         INTO budget FROM budgets b WHERE id = ${id};
       IF NOT FOUND THEN
         ${missing}
-      ELSIF budget.day_start > item.day THEN
+      ELSIF budget.day_start > item.day_start THEN
         RETURN NEXT json_build_object('refused', 'ClockBehind', 'day', budget.day_start);
         CONTINUE;
       ELSIF NOT budget.fits THEN
@@ -45,7 +59,7 @@ const checkBudget = (scope: "key" | "guardrail", id: string, byok: string, missi
 const leave = (what: string) => `RETURN NEXT json_build_object('refused', 'Missing', 'what', '${what}');
         CONTINUE;`
 
-const hold = `
+const reserve = `
       SELECT * INTO intent FROM intents WHERE id = item.id;
       IF FOUND AND intent.state = 'open' THEN
         RETURN NEXT json_build_object('amount', intent.amount_micro, 'reserved_at', intent.reserved_at);
@@ -57,7 +71,7 @@ const hold = `
         IF item.guardrail_id IS NOT NULL THEN
           ${checkBudget("guardrail", "item.guardrail_id", "0", "-- It was deleted meanwhile.")}
         END IF;
-        SELECT balance_micro, reserved_micro, ${Statements.inline(Statements.affordable, "", "item.credits")} AS affordable
+        SELECT balance_micro, reserved_micro, ${run(Statements.affordable)} AS affordable
           INTO workspace FROM workspaces WHERE id = item.workspace_id;
         IF NOT FOUND THEN
           ${leave("workspace")}
@@ -68,86 +82,64 @@ const hold = `
         END IF;
       END IF;
       IF v_is_known THEN DELETE FROM intents WHERE id = item.id; END IF;
-      ${Statements.inline(
-        Statements.insertIntent,
-        "item.id",
-        "item.owner",
-        "item.job_id",
-        "item.key_hash",
-        "item.workspace_id",
-        "item.guardrail_id",
-        "item.operation",
-        "item.model",
-        "item.amount",
-        "item.is_byok",
-        "item.byok_extra",
-        "item.day",
-        "item.now",
-        "item.ephemeral_hash",
-        "item.external_user",
-        "item.request_id"
-      )};
-      ${Statements.inline(Statements.applyToBudget, "item.key_hash", ...starts, "0", "0", "item.credits", "item.byok")};
+      ${run(Statements.insertReservation)};
+      ${run(Statements.applyToBudget, reservedIn("item.key_hash", "item.byok"))};
       IF item.is_byok = 0 THEN
-        ${Statements.inline(Statements.applyToBudget, "item.guardrail_id", ...starts, "0", "0", "item.credits", "0")};
-        ${Statements.inline(Statements.holdInWorkspace, "item.workspace_id", "item.credits")};
+        ${run(Statements.applyToBudget, reservedIn("item.guardrail_id", "0"))};
+        ${run(Statements.reserveInWorkspace)};
       END IF;
-      RETURN NEXT json_build_object('amount', item.amount, 'reserved_at', item.now);`
+      RETURN NEXT json_build_object('amount', item.amount_micro, 'reserved_at', item.reserved_at);`
 
-const intentStarts = ["intent.day_start", "v_week", "v_month"] as const
+/** A change of a budget when a reservation ends. */
+const moved = (id: string, byok: string, byokHeld: string) => ({
+  budget_id: id,
+  day: "intent.day_start",
+  week: "v_week",
+  month: "v_month",
+  usage: "v_used",
+  byok,
+  held: "-v_held",
+  byok_held: byokHeld
+})
 
 /** Moves what an intent holds to what was used; see `SqliteLedger`. */
 const move = `
       v_week := intent.day_start - mod(intent.day_start / 86400000 + 3, 7) * 86400000;
       v_month := extract(epoch FROM date_trunc('month', to_timestamp(intent.day_start / 1000) AT TIME ZONE 'UTC')
         AT TIME ZONE 'UTC')::bigint * 1000;
-      ${Statements.inline(Statements.applyToBudget, "intent.key_hash", ...intentStarts, "v_used", "v_used_byok", "-v_held", "-v_held_byok")};
+      ${run(Statements.applyToBudget, moved("intent.key_hash", "v_used_byok", "-v_held_byok"))};
       IF v_used <> 0 OR v_held <> 0 THEN
-        ${Statements.inline(Statements.applyToBudget, "intent.guardrail_id", ...intentStarts, "v_used", "0", "-v_held", "0")};
-        ${Statements.inline(Statements.chargeWorkspace, "intent.workspace_id", "v_used", "v_held")};
+        ${run(Statements.applyToBudget, moved("intent.guardrail_id", "0", "0"))};
+        ${run(Statements.chargeWorkspace, { workspace_id: "intent.workspace_id", used: "v_used", credits: "v_held" })};
       END IF;`
 
 const holds = `
         v_held := CASE WHEN intent.is_byok = 1 THEN 0 ELSE intent.amount_micro END;
         v_held_byok := CASE WHEN intent.is_byok = 1 THEN intent.amount_micro ELSE intent.byok_extra_micro END;`
 
+/** The values of an entry: of its reservation, and of its end. */
+const entryValues = {
+  ...Object.fromEntries(originColumns.map((name) => [name, `intent.${name}`])),
+  is_byok: "v_is_byok",
+  is_late: "CASE WHEN v_is_charged AND v_is_late THEN 1 ELSE 0 END",
+  reserved_micro: "v_reserved",
+  settled_at: "item.now"
+}
+
 const end = `
       v_settlement := 'already';
+      v_is_charged := coalesce(item.status = 'completed', false);
       v_reserved := NULL;
-      ${Statements.inline(Statements.takeIntent, "item.id")} INTO intent;
+      ${run(Statements.takeReservation)} INTO intent;
       IF FOUND THEN
         v_is_late := intent.state = 'abandoned';
         v_settlement := CASE WHEN v_is_late THEN 'late' ELSE 'done' END;
         v_is_byok := coalesce(item.is_byok, intent.is_byok);
         v_written := 0;
-        IF item.has_entry THEN
+        IF item.status IS NOT NULL THEN
           v_reserved := intent.amount_micro
-            + CASE WHEN item.is_charged AND v_is_byok = 1 THEN intent.byok_extra_micro ELSE 0 END;
-          ${Statements.inline(
-            Statements.insertEntry,
-            "item.id",
-            "intent.key_hash",
-            "intent.workspace_id",
-            "intent.guardrail_id",
-            "intent.job_id",
-            "intent.operation",
-            "intent.model",
-            "item.provider",
-            "item.upstream_model",
-            "v_is_byok",
-            "CASE WHEN item.is_charged AND v_is_late THEN 1 ELSE 0 END",
-            "v_reserved",
-            "item.cost",
-            "item.usage",
-            "intent.reserved_at",
-            "item.now",
-            "item.attempts",
-            "item.status",
-            "item.error_status",
-            "intent.ephemeral_hash",
-            "intent.external_user",
-            "intent.request_id"
-          )};
+            + CASE WHEN v_is_charged AND v_is_byok = 1 THEN intent.byok_extra_micro ELSE 0 END;
+          ${run(Statements.insertEntry, entryValues)};
           GET DIAGNOSTICS v_written = ROW_COUNT;
         END IF;
         v_used := 0;
@@ -156,16 +148,16 @@ const end = `
         v_held_byok := 0;
         IF NOT v_is_late THEN ${holds}
         END IF;
-        IF item.is_charged THEN
+        IF v_is_charged THEN
           IF v_written = 0 THEN
             v_settlement := 'already';
           ELSIF v_is_byok = 1 THEN
-            v_used_byok := item.cost;
+            v_used_byok := item.cost_micro;
           ELSE
-            v_used := item.cost;
+            v_used := item.cost_micro;
           END IF;
         END IF;
-        IF item.is_charged OR NOT v_is_late THEN ${move}
+        IF v_is_charged OR NOT v_is_late THEN ${move}
         END IF;
       END IF;
       IF item.event IS NOT NULL AND v_settlement <> 'already' THEN
@@ -175,13 +167,13 @@ const end = `
         END IF;
         ${insertEvent("item.event_at", "item.event")};
       END IF;
-      RETURN NEXT CASE WHEN item.is_charged AND v_settlement <> 'already'
+      RETURN NEXT CASE WHEN v_is_charged AND v_settlement <> 'already'
         THEN json_build_object('settlement', v_settlement, 'operation', intent.operation, 'model', intent.model,
           'reserved', v_reserved)
         ELSE json_build_object('settlement', v_settlement) END;`
 
 const abandon = `
-      ${Statements.inline(Statements.abandonIntent, "item.id", "item.owner", "item.now")} INTO intent;
+      ${run(Statements.abandonReservation)} INTO intent;
       IF FOUND THEN
         v_used := 0;
         v_used_byok := 0;
@@ -206,17 +198,7 @@ const claim = `
       END IF;`
 
 const store = `
-      ${Statements.inline(
-        Statements.storeAnswer,
-        "item.answer_status",
-        "item.headers",
-        "item.body",
-        "decode(item.packed, 'base64')",
-        "item.bytes",
-        "item.scope",
-        "item.idempotency_key",
-        "item.answer_owner"
-      )};
+      ${run(Statements.storeAnswer, { packed: "decode(item.packed, 'base64')" })};
       counted_keys := counted_keys || item.answer_key_hash;
       counted_bytes := counted_bytes || item.bytes;`
 
@@ -241,6 +223,7 @@ DECLARE
   v_is_holder boolean;
   v_is_known boolean;
   v_is_late boolean;
+  v_is_charged boolean;
   v_is_byok bigint;
   v_settlement text;
   v_reserved bigint;
@@ -265,11 +248,11 @@ BEGIN
   PERFORM FROM budgets b WHERE b.id = ANY (budget_ids) ORDER BY b.id FOR NO KEY UPDATE;
   PERFORM FROM workspaces w WHERE w.id = ANY (workspace_ids) ORDER BY w.id FOR NO KEY UPDATE;
 
-  FOR item IN SELECT * FROM json_to_recordset(items) AS x(${fields}) LOOP
+  FOR item IN SELECT * FROM json_to_recordset(items) AS x(${Array.from(fields, ([name, type]) => `${name} ${type}`).join(", ")}) LOOP
     v_is_holder := true;
     IF item.scope IS NOT NULL THEN ${claim}
     END IF;
-    IF item.kind = 'hold' THEN ${hold}
+    IF item.kind = 'reserve' THEN ${reserve}
     ELSIF item.kind = 'end' THEN ${end}
     ELSIF item.kind = 'abandon' THEN ${abandon}
     ELSE
@@ -281,7 +264,7 @@ BEGIN
 
   FOR counter IN SELECT x.key_hash, sum(x.bytes)::bigint AS bytes FROM unnest(counted_keys, counted_bytes) AS x(key_hash, bytes)
     GROUP BY x.key_hash ORDER BY x.key_hash COLLATE "C" LOOP
-    ${Statements.inline(Statements.countBytes, "counter.key_hash", "counter.bytes")} INTO v_total;
+    ${run(Statements.countBytes, { answer_key_hash: "counter.key_hash", bytes: "counter.bytes" })} INTO v_total;
     RETURN NEXT json_build_object('key_hash', counter.key_hash, 'bytes', v_total);
   END LOOP;
 END $$`

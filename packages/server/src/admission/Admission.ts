@@ -25,7 +25,7 @@ import { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpServerResponse } from "effect/http"
 import type { Caller } from "../access/Caller.ts"
 import type { Attempt } from "../accounting/Attempt.ts"
-import { Accounting, type Failure, type Outcome, type Payer, type Reservation } from "../accounting/Accounting.ts"
+import { Accounting, type Failure, type Outcome, type Payer, type Reserved } from "../accounting/Accounting.ts"
 import { type Event, idOf } from "../events/Event.ts"
 import { Outbox } from "../events/Outbox.ts"
 import { classify, errorOf, logAndContinue, orUnavailable } from "../http/Failures.ts"
@@ -240,7 +240,7 @@ export const make = Effect.gen(function* () {
 
   const report = <A>(
     { caller, input, model, operation, trace, user }: ServedRequest<A>,
-    { id, reservedAt }: Reservation,
+    { id, reservedAt }: Reserved,
     result: Outcome | Failure
   ) => {
     const isFailed = "status" in result

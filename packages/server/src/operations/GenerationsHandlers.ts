@@ -6,21 +6,21 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
-import type { UsageRow } from "../accounting/Ledger.ts"
+import type { Entry } from "../accounting/Ledger.ts"
 import { RequestLog } from "../accounting/RequestLog.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
 import * as Timestamp from "../http/Timestamp.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"
 
-const durationOf = ({ reservedAt, settledAt }: UsageRow): number => Math.max(0, settledAt - reservedAt)
+const durationOf = ({ reservedAt, settledAt }: Entry): number => Math.max(0, settledAt - reservedAt)
 
-const toAttempt = ({ started_at, ...attempt }: UsageRow["attempts"][number]): Generations.Attempt => ({
+const toAttempt = ({ started_at, ...attempt }: Entry["attempts"][number]): Generations.Attempt => ({
   ...attempt,
   ...(started_at === undefined ? {} : { started_at: Timestamp.fromMillis(started_at) })
 })
 
-const toEntry = (row: UsageRow): Generations.Entry => ({
+const toEntry = (row: Entry): Generations.Entry => ({
   id: row.id,
   created_at: Timestamp.fromMillis(row.reservedAt),
   workspace_id: row.workspaceId,
@@ -45,7 +45,7 @@ const apiTypes: Readonly<Record<string, string>> = { rerank: "rerank", transcrip
 
 const millis = (seconds: number): number => Math.round(seconds * 1000)
 
-const toGeneration = (row: UsageRow): Generations.Generation => {
+const toGeneration = (row: Entry): Generations.Generation => {
   const { attempts, isByok, provider } = row
   const { input_tokens, output_tokens, total_tokens } = row.usage ?? {}
   const served = attempts.find(({ outcome }) => outcome === "Success")

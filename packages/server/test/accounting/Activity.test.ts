@@ -7,7 +7,7 @@ import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as Activity from "../../src/accounting/Activity.ts"
-import { usageRow, type UsageRow } from "../../src/accounting/Ledger.ts"
+import { entries, type Entry } from "../../src/accounting/Ledger.ts"
 import { dayMillis, startOfDay } from "../../src/internal/Periods.ts"
 import type { Page } from "../../src/storage/sql/Page.ts"
 import { databases } from "../TestDatabases.ts"
@@ -31,13 +31,13 @@ const Step = Schema.Struct({
 const History = Schema.Array(Step).check(Schema.isMinLength(5), Schema.isMaxLength(25))
 
 /** The sums of entries of the ledger, as the service must give them. */
-const sumsOf = (rows: ReadonlyArray<UsageRow>, byWorkspace: boolean): ReadonlyArray<Activity.DaySums> => {
+const sumsOf = (rows: ReadonlyArray<Entry>, byWorkspace: boolean): ReadonlyArray<Activity.DaySums> => {
   const groups = Map.groupBy(rows, (row) =>
     JSON.stringify([startOfDay(row.reservedAt), row.model, row.provider ?? "", byWorkspace ? row.workspaceId : ""])
   )
-  const sum = (of: ReadonlyArray<UsageRow>, value: (row: UsageRow) => number) =>
+  const sum = (of: ReadonlyArray<Entry>, value: (row: Entry) => number) =>
     of.reduce((total, row) => total + value(row), 0)
-  const cost = (of: ReadonlyArray<UsageRow>) => MicroCredits.make(sum(of, (row) => row.cost))
+  const cost = (of: ReadonlyArray<Entry>) => MicroCredits.make(sum(of, (row) => row.cost))
   const tokens = (count = 0) => (count > 1e9 ? 0 : count)
   return Array.from(groups.values(), (group) => ({
     dayStart: startOfDay(group[0]?.reservedAt ?? 0),
@@ -144,7 +144,7 @@ describe.each(databases)("the activity on $name", ({ layer: stores, name }) => {
               if (!page.hasMore) return items
             }
           })
-          const all = (yield* sql`SELECT * FROM usage_ledger`).map(usageRow)
+          const all = (yield* sql`SELECT * FROM usage_ledger`).map(entries.read)
           const days = { from: 0, to: Number.MAX_SAFE_INTEGER }
           expect(yield* pages(organizationId, days)).toEqual(sumsOf(all, false))
           expect(yield* pages(organizationId, days, 1000)).toEqual(sumsOf(all, false))

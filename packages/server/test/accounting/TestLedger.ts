@@ -1,7 +1,7 @@
 /** The whole ledger, for tests that check what was charged. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { intentRow, usageRow } from "../../src/accounting/Ledger.ts"
+import { entries, reservations } from "../../src/accounting/Ledger.ts"
 
 /** The charged requests of the usage ledger, oldest first. */
 export const usageOf = Effect.fnUntraced(function* (filter?: {
@@ -10,7 +10,7 @@ export const usageOf = Effect.fnUntraced(function* (filter?: {
 }) {
   const rows = yield* (yield* SqlClient)`SELECT * FROM usage_ledger WHERE status = 'completed' ORDER BY settled_at, id`
   return rows
-    .map(usageRow)
+    .map(entries.read)
     .filter(({ keyHash }) => filter?.keyHash === undefined || keyHash === filter.keyHash)
     .filter(({ workspaceId }) => filter?.workspaceId === undefined || workspaceId === filter.workspaceId)
 })
@@ -18,11 +18,11 @@ export const usageOf = Effect.fnUntraced(function* (filter?: {
 /** The requests of the usage ledger that were not completed, oldest first. */
 export const failures = Effect.gen(function* () {
   const rows = yield* (yield* SqlClient)`SELECT * FROM usage_ledger WHERE status <> 'completed' ORDER BY settled_at, id`
-  return rows.map(usageRow)
+  return rows.map(entries.read)
 })
 
 /** The open intents, oldest first. */
 export const openIntents = Effect.gen(function* () {
   const rows = yield* (yield* SqlClient)`SELECT * FROM intents WHERE state = 'open' ORDER BY reserved_at, id`
-  return rows.map(intentRow)
+  return rows.map(reservations.read)
 })

@@ -7,12 +7,12 @@ import * as TcpProxy from "../TcpProxy.ts"
 
 /** A step that is one commit. */
 export interface Break {
-  readonly step: "claim" | "hold" | "end"
+  readonly step: "claim" | "reserve" | "end"
   readonly when: "before" | "after"
 }
 
 /** All of them. */
-export const breaks = (["claim", "hold", "end"] as const).flatMap((step) =>
+export const breaks = (["claim", "reserve", "end"] as const).flatMap((step) =>
   (["before", "after"] as const).map((when): Break => ({ step, when }))
 )
 

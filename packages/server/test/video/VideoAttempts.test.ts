@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Overloaded, ProviderError, RateLimited, Timeout, Unauthorized } from "@model-gateway/offers/ProviderError"
 import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { usageRow } from "../../src/accounting/Ledger.ts"
+import { entries } from "../../src/accounting/Ledger.ts"
 import * as TestOutbox from "../events/TestOutbox.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import * as VideoAttempts from "../../src/video/VideoAttempts.ts"
@@ -47,7 +47,7 @@ const expectReported = Effect.fnUntraced(function* (status: string, attempts: Re
   const [written] = yield* TestOutbox.all
   const [row] = yield* (yield* SqlClient)`SELECT * FROM usage_ledger`
   if (written === undefined || row === undefined) return expect.unreachable("the job has not ended")
-  const entry = usageRow(row)
+  const entry = entries.read(row)
   expect([written.type, entry.status]).toEqual([`video.${status}`, status])
   expect(written.attempts).toEqual(attempts)
   expect(entry.attempts).toEqual(attempts)

@@ -5,7 +5,7 @@
  * A column is named as its field, in snake case, unless the declaration says otherwise. The room
  * that owns a table declares it; migrations create it.
  */
-import { Schema, SchemaGetter } from "effect"
+import { Schema, SchemaAST, SchemaGetter } from "effect"
 import { Model } from "effect/schema"
 import type { Row } from "effect/sql/SqlConnection"
 
@@ -21,6 +21,14 @@ type Fields<A> = { readonly [Field in keyof A]: A[Field] }
 /** A change of a row. Absent and undefined fields stay as they are. */
 export type Change<A> = { readonly [Field in keyof A]?: A[Field] | undefined }
 
+/** A column of a new row. */
+export interface Column {
+  readonly field: string
+  readonly name: string
+  /** Its type where a statement has to name one. */
+  readonly type: "text" | "bigint"
+}
+
 /** A table whose rows are `A`, with what a new row needs and what can change. */
 export interface Table<A, Insert extends object, Update extends object> {
   /** All columns, to select. */
@@ -33,11 +41,20 @@ export interface Table<A, Insert extends object, Update extends object> {
   readonly readOf: (alias: string) => (row: Row) => Fields<A>
   /** The values of a new row, for `sql.insert`. Fields that are no columns are left out. */
   readonly insert: (values: Insert) => Record<string, unknown>
+  /** Like `insert`, for some columns of a new row. */
+  readonly insertSome: (values: Change<Insert>) => Record<string, unknown>
+  /** The columns of a new row, for a fixed statement. */
+  readonly insertColumns: ReadonlyArray<Column>
   /** The values of a change, for `sql.update`. Fields that are no columns are left out. */
   readonly update: (change: Change<Update>) => Record<string, unknown>
 }
 
 const snakeCase = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+const isText = (ast: SchemaAST.AST): boolean =>
+  ast._tag === "Union"
+    ? ast.types.some(isText)
+    : ast._tag === "String" || (ast._tag === "Literal" && typeof ast.literal === "string")
 
 /** Declares a table. `named` has the columns that are not named as their field. */
 export const make = <A, Insert extends object, Update extends object>(
@@ -88,6 +105,12 @@ export const make = <A, Insert extends object, Update extends object>(
     read: reader(""),
     readOf: (alias) => reader(`${alias}_`),
     insert: writer(model.insert.fields),
+    insertSome: writer(model.insert.fields),
+    insertColumns: Object.entries(model.insert.fields).map(([field, schema]) => ({
+      field,
+      name: columnOf(field),
+      type: isText(SchemaAST.toEncoded(schema.ast)) ? "text" : "bigint"
+    })),
     update: writer(model.update.fields)
   }
 }
