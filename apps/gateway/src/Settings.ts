@@ -112,6 +112,11 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
     default: 10,
     description: "Credits of the workspace that the first run creates. 1 credit is 1 USD"
   }),
+  initialKeyTier: Setting.literals("initial-key-tier", ["paid", "free"], {
+    default: "paid",
+    description:
+      "Tier of the ordinary key that the first run creates. A key of the free tier calls only models at a price of 0"
+  }),
   responseMemory: Setting.size("response-memory", {
     default: undefined,
     description:

@@ -126,6 +126,17 @@ describe("keys", () => {
     expect((await visitors.rerank({ ...request, model: "sandbox/bm25" })).results).toHaveLength(1)
   })
 
+  it("makes the first key one of the free tier if the settings say so, and shows a call that it can make [spec D11]", async () => {
+    const gateway = await serve(folder(), ["--initial-key-tier", "free"])
+    const [, key = ""] = await gateway.prints(/ordinary key +(mg_sk_\w{38})/)
+    await gateway.prints(/"model":"sandbox\/bm25:free"/)
+    await using client = await createClient({ baseUrl: `${gateway.origin}/api/v1`, apiKey: key })
+    expect((await client.currentKey()).is_free_tier).toBe(true)
+    const request = { query: "tea", documents: ["green tea"] }
+    await expect(client.rerank({ ...request, model: "sandbox/bm25" })).rejects.toBeInstanceOf(PaymentRequired)
+    expect((await client.rerank({ ...request, model: "sandbox/bm25:free" })).results).toHaveLength(1)
+  })
+
   it("names the user who creates a key, and keys that the key creates: the login name, another one, or none [spec D5]", async () => {
     const dataDir = folder()
     const create = async (...args: ReadonlyArray<string>) =>

@@ -140,7 +140,11 @@ const counting = ({ redisUrl }: LoadSettings.Ready): string => {
   return `Rate limits and circuits are counted in Redis at ${hostname}:${port === "" ? 6379 : port}.`
 }
 
-const firstRun = ({ managementKey, ordinaryKey, workspace }: Bootstrapped, base: string): string =>
+const firstRun = (
+  { managementKey, ordinaryKey, workspace }: Bootstrapped,
+  base: string,
+  { initialKeyTier }: LoadSettings.Ready
+): string =>
   [
     "",
     `This is the first run. It created a workspace with ${MicroCredits.toCredits(workspace.balance)} credits and two keys. The keys are shown only once:`,
@@ -154,7 +158,7 @@ const firstRun = ({ managementKey, ordinaryKey, workspace }: Bootstrapped, base:
     "Try it:",
     "",
     `  curl ${base}/api/v1/rerank -H "Authorization: Bearer ${Redacted.value(ordinaryKey)}" -H "Content-Type: application/json" ` +
-      `-d '{"model":"sandbox/bm25","query":"capital of France","documents":["Berlin is in Germany","Paris is the capital of France"]}'`,
+      `-d '{"model":"sandbox/bm25${initialKeyTier === "free" ? ":free" : ""}","query":"capital of France","documents":["Berlin is in Germany","Paris is the capital of France"]}'`,
     ""
   ].join("\n")
 
@@ -212,9 +216,12 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
     // Created once the port is open: a run that cannot listen must not create keys that nobody
     // sees.
     const workspaces = yield* WorkspaceStore
-    const made = yield* workspaces.bootstrap({ credits: settings.initialCredits })
+    const made = yield* workspaces.bootstrap({
+      credits: settings.initialCredits,
+      isFreeTier: settings.initialKeyTier === "free"
+    })
     yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
-    if (made !== null) yield* Console.log(firstRun(made, base))
+    if (made !== null) yield* Console.log(firstRun(made, base, settings))
     return yield* Effect.never
   }).pipe(Effect.onInterrupt(() => stopping(crash, settings, connections, lifecycle)))
 })

@@ -58,6 +58,8 @@ export interface Bootstrapped {
 export interface BootstrapOptions {
   /** Credits of the default workspace. Default: 10 credits. */
   readonly credits?: MicroCredits.MicroCredits | undefined
+  /** Whether the ordinary key is of the free tier. Default: false. */
+  readonly isFreeTier?: boolean | undefined
 }
 
 /**
@@ -300,7 +302,12 @@ export const make = Effect.gen(function* () {
         name: "First management key",
         isManagement: true
       })
-      const ordinary = yield* keys.create({ organizationId, workspaceId, name: "First key" })
+      const ordinary = yield* keys.create({
+        organizationId,
+        workspaceId,
+        name: "First key",
+        isFreeTier: options?.isFreeTier
+      })
       return { workspace, managementKey: management.plain, ordinaryKey: ordinary.plain }
     },
     sql.withTransaction,
