@@ -175,12 +175,14 @@ const collect = (path, { fields, isNamed, text }, isRoot = false) => {
   for (const [name, field] of fields) collect(`${path}.${name}`, field)
 }
 
-for (const name of readdirSync(source)) {
-  if (!name.endsWith(".ts") || name === "index.ts") continue
-  const path = join(source, name)
+const modules = [source, join(source, "dialect")].flatMap((folder) =>
+  readdirSync(folder).map((name) => join(folder, name))
+)
+for (const path of modules) {
+  if (!path.endsWith(".ts") || path.endsWith("index.ts")) continue
   const { exports } = fileOf(path)
   for (const [exported, { name: local, path: origin }] of exports) {
-    const described = `${basename(name, ".ts")}.${exported}`
+    const described = `${basename(path, ".ts")}.${exported}`
     const { init, text } = fileOf(origin).constants.get(local) ?? {}
     if (exports.has(`${exported}Operation`)) collect(described, { ...nothing, text })
     else if (!/Function/.test(init?.type)) collect(described, constantOf(origin, local), true)

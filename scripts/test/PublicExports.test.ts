@@ -2,7 +2,7 @@
 // exports/<package>.txt. A change there is a change people see. When it is meant:
 // `pnpm test:workspace -u`, and a changeset.
 import { readFileSync } from "node:fs"
-import { basename, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
 import { describe, expect, it } from "vitest"
 import { exportedNames, imports, type Package, packages, sources } from "./Workspace.ts"
@@ -19,14 +19,16 @@ const subpathOf = (module: string) => (module === "index" ? "." : `./${module}`)
 const modulesOf = (each: Package) =>
   sources(each, "src").map(({ code, path }) => ({ code, module: path.replace(/^src\//, "").replace(/\.tsx?$/, "") }))
 
-/** The modules that others may import, with their subpaths. Those of a curated package are flat. */
+const isClosed = ({ manifest }: Package, module: string) =>
+  module.split("/").includes("internal") || manifest.exports?.[`./${dirname(module)}/*`] === null
+
+/** The modules that others may import, with their subpaths. Those that are named have flat ones. */
 const publicModules = (each: Package) =>
   modulesOf(each).flatMap(({ code, module }) => {
-    if (!curated.includes(each))
-      return module.split("/").includes("internal") ? [] : [{ code, subpath: subpathOf(module) }]
     const subpath = subpathOf(basename(module))
     const target = { types: `./dist/${module}.d.ts`, default: `./dist/${module}.js` }
-    return isDeepStrictEqual(each.manifest.exports?.[subpath], target) ? [{ code, subpath }] : []
+    if (isDeepStrictEqual(each.manifest.exports?.[subpath], target)) return [{ code, subpath }]
+    return curated.includes(each) || isClosed(each, module) ? [] : [{ code, subpath: subpathOf(module) }]
   })
 
 describe("public exports", () => {

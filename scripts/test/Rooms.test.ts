@@ -15,6 +15,7 @@ const rooms = [
   "accounting",
   "objects",
   "events",
+  "dialect",
   "http",
   "access",
   "broadcast",

@@ -32,7 +32,7 @@ import {
   CompatBFileList,
   NativeDeletion,
   pageFields
-} from "./FileShapes.ts"
+} from "./dialect/FileShapes.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
 import { FileId, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
 import { call, workspaceOf } from "./internal/call.ts"

@@ -17,7 +17,7 @@ import * as SchemaIssue from "effect/SchemaIssue"
 import { correctedBaseUrl } from "./internal/baseUrl.ts"
 import type * as RetryBudget from "./RetryBudget.ts"
 import type { RetryPolicy } from "./RetryPolicy.ts"
-import * as WireNames from "./WireNames.ts"
+import * as WireNames from "./dialect/WireNames.ts"
 
 /**
  * The token that the service rejected, while an Effect that is the credential runs once more. If it

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Files from "./Files.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
-import * as FileShapes from "./FileShapes.ts"
+import * as FileShapes from "./dialect/FileShapes.ts"
 import { call, workspaceOf } from "./internal/call.ts"
 import { fileForm } from "./internal/form.ts"
 

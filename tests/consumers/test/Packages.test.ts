@@ -3,7 +3,7 @@
  * have.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { publint } from "publint"
 import { describe, expect, inject, it } from "vitest"
 import { root, run, succeed } from "./support/Command.ts"
@@ -20,12 +20,12 @@ const repository = readManifest(root).repository?.url.replace(/^git\+(.*)\.git$/
 const attw = join(root, "tests/consumers/node_modules/.bin/attw")
 
 /** The modules that anyone may import, as subpaths: `.`, `./Rerank`. */
-const entrypoints = (folder: string, exports: Readonly<Record<string, unknown>>) =>
-  "./*" in exports
-    ? modules(folder)
-        .filter((module) => !module.split("/").includes("internal"))
-        .map((module) => (module === "index" ? "." : `./${module}`))
-    : Object.keys(exports).filter((subpath) => subpath !== "./package.json")
+const entrypoints = (folder: string, exports: Readonly<Record<string, unknown>>) => [
+  ...Object.keys(exports).filter((subpath) => subpath !== "./package.json" && !subpath.endsWith("/*")),
+  ...("./*" in exports ? modules(folder) : [])
+    .filter((module) => !module.split("/").includes("internal") && exports[`./${dirname(module)}/*`] !== null)
+    .flatMap((module) => (module === "index" ? [] : [`./${module}`]))
+]
 
 /** The modules in `src`, without their extension. */
 const modules = (folder: string) =>

@@ -3,7 +3,7 @@
  * of other files, which a page that creates no keys must not bundle.
  */
 import * as Schema from "effect/Schema"
-import * as CohereRerank from "../CohereRerank.ts"
+import * as CohereRerank from "../dialect/CohereRerank.ts"
 import * as CurrentKey from "../CurrentKey.ts"
 import * as Files from "../Files.ts"
 import * as ModelEndpoints from "../ModelEndpoints.ts"

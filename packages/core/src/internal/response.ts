@@ -11,7 +11,7 @@ import { type Call, InvalidResponse } from "../ClientError.ts"
 import { EnvelopeError, isRetryableStatus, statusOf } from "../GatewayError.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import type { GatewayConfig } from "../GatewayConfig.ts"
-import type { WireNames } from "../WireNames.ts"
+import type { WireNames } from "../dialect/WireNames.ts"
 import { type AttemptFailure, requestFailure } from "./attempt.ts"
 
 /** The failure of an attempt whose response violates the contract in the described way. */

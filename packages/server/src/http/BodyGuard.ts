@@ -9,12 +9,12 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { type BodyLimits, GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as BodyLimit from "./BodyLimit.ts"
 import { BodyMemory, type Owner } from "./BodyMemory.ts"
-import * as Issues from "./Issues.ts"
+import * as Issues from "../internal/Issues.ts"
 import * as JsonBody from "./JsonBody.ts"
 import * as Operations from "./Operations.ts"
 import * as PayloadIssues from "./PayloadIssues.ts"
 import * as RequestContext from "./RequestContext.ts"
-import * as WireWords from "./WireWords.ts"
+import * as WireWords from "../dialect/WireWords.ts"
 
 /** Wraps the handler of an operation, so that it gets requests whose body is admitted. */
 export type Guard = <E, R>(

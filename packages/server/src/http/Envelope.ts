@@ -7,7 +7,7 @@ import { type Metadata, retryAfterStatuses } from "@model-gateway/core/GatewayEr
 import { HttpServerResponse } from "effect/http"
 import * as Operations from "./Operations.ts"
 import type { RequestRecord } from "./RequestContext.ts"
-import * as WireWords from "./WireWords.ts"
+import * as WireWords from "../dialect/WireWords.ts"
 
 /** A failure as the caller sees it. */
 export interface Failure {

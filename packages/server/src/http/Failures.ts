@@ -15,7 +15,7 @@ import { BodyMemoryFull } from "./BodyMemory.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import { NotReady } from "../observability/Readiness.ts"
 import type { Failure } from "./Envelope.ts"
-import * as Issues from "./Issues.ts"
+import * as Issues from "../internal/Issues.ts"
 import * as FormParts from "./FormParts.ts"
 import * as Operations from "./Operations.ts"
 

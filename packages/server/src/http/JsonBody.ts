@@ -6,7 +6,7 @@ import { Effect, Stream } from "effect"
 import { HttpServerError, type HttpServerRequest } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { firstRoom, type Room } from "./BodyMemory.ts"
-import * as Issues from "./Issues.ts"
+import * as Issues from "../internal/Issues.ts"
 import * as JsonScanner from "./JsonScanner.ts"
 import type * as PayloadIssues from "./PayloadIssues.ts"
 

@@ -1,7 +1,7 @@
 /** Wire parameters of lists that page by `after` and `limit`. */
 import { Effect } from "effect"
 import { UnknownCursor } from "../storage/sql/Page.ts"
-import { invalid } from "./Issues.ts"
+import { invalid } from "../internal/Issues.ts"
 
 /** The requested page. */
 export interface Cursor {

@@ -6,7 +6,7 @@
  */
 import { Context, Exit, Schema, SchemaAST } from "effect"
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
-import { maxIssues } from "./Issues.ts"
+import { maxIssues } from "../internal/Issues.ts"
 
 /** Checks for an operation's JSON body. */
 export interface JsonPayload {

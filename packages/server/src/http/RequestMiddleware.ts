@@ -23,7 +23,7 @@ import * as Metrics from "../observability/Metrics.ts"
 import * as Operations from "./Operations.ts"
 import * as ProtocolChecks from "./ProtocolChecks.ts"
 import * as RequestContext from "./RequestContext.ts"
-import * as WireWords from "./WireWords.ts"
+import * as WireWords from "../dialect/WireWords.ts"
 
 const stopping: Failures.Classified = {
   failure: { status: 503, message: `${phrases[503]}: the service is stopping`, metadata: { retry_after: 1 } },

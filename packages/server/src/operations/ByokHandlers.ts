@@ -13,8 +13,8 @@ import {
   type UpdateProviderKey
 } from "../access/ProviderKeys.ts"
 import { orUnavailable } from "../http/Failures.ts"
-import { invalid } from "../http/Issues.ts"
-import * as Timestamp from "../http/Timestamp.ts"
+import { invalid } from "../internal/Issues.ts"
+import * as Timestamp from "../internal/Timestamp.ts"
 import * as FileProviders from "../objects/FileProviders.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as Page from "../storage/sql/Page.ts"

@@ -2,7 +2,7 @@
 import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
-import { invalid } from "../http/Issues.ts"
+import { invalid } from "../internal/Issues.ts"
 import * as OutboundUrl from "../http/OutboundUrl.ts"
 
 /** Fails with the issue of the field `path` if webhooks cannot be sent to the URL. */

@@ -2,7 +2,7 @@
 import type { BadRequest } from "@model-gateway/core/GatewayError"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect, Option } from "effect"
-import { invalid } from "../http/Issues.ts"
+import { invalid } from "../internal/Issues.ts"
 
 /**
  * The amount in micro-credits. Fails with a 400 that names the field if it has more than six

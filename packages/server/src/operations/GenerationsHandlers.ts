@@ -10,7 +10,7 @@ import type { Entry } from "../accounting/Ledger.ts"
 import { RequestLog } from "../accounting/RequestLog.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
-import * as Timestamp from "../http/Timestamp.ts"
+import * as Timestamp from "../internal/Timestamp.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"
 
 const durationOf = ({ reservedAt, settledAt }: Entry): number => Math.max(0, settledAt - reservedAt)

@@ -15,7 +15,8 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
-import * as CohereRerank from "./CohereRerank.ts"
+import * as Warnings from "../routing/Warnings.ts"
+import * as CohereRerank from "../dialect/CohereRerank.ts"
 
 const toDocument = (document: typeof Rerank.Document.Type): RerankDocument =>
   typeof document === "string" ? { text: document } : document
@@ -100,12 +101,12 @@ const make = Effect.gen(function* () {
     })
   })
 
-  return { catalogue, rank }
+  return { isModel: (id: string) => catalogue.rerank(id) !== undefined, rank }
 })
 
 /** The `rerank` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "rerank", (handlers) =>
-  Effect.map(make, ({ catalogue, rank }) =>
+  Effect.map(make, ({ isModel, rank }) =>
     handlers
       .handle("rerank", ({ headers, payload }) =>
         rank({
@@ -117,14 +118,17 @@ export const layer = HttpApiBuilder.group(GatewayApi, "rerank", (handlers) =>
       )
       .handle("cohereRerank", ({ endpoint, headers, payload }) =>
         rank({
-          request: CohereRerank.toRequest(catalogue, payload),
+          request: CohereRerank.toRequest(isModel, payload),
           idempotencyKey: headers["idempotency-key"],
           identity: () => [endpoint.path, JSON.stringify(payload)],
-          toBody: (response) => CohereRerank.toResponse(payload, response)
+          toBody: (response) => {
+            const { warnings } = Warnings.ofSentences(CohereRerank.ignored(payload, response), response.warnings)
+            return CohereRerank.toResponse(response, warnings)
+          }
         })
       )
       .handle("cohereRerankV1", ({ endpoint, headers, payload }) =>
-        Effect.flatMap(CohereRerank.toRequestV1(catalogue, payload), (request) =>
+        Effect.flatMap(CohereRerank.toRequestV1(isModel, payload), (request) =>
           rank({
             request,
             idempotencyKey: headers["idempotency-key"],

@@ -7,7 +7,7 @@ import * as AudioDuration from "@model-gateway/offers/AudioDuration"
 import * as AudioSource from "@model-gateway/offers/AudioSource"
 import { Effect, type FileSystem, Stream } from "effect"
 import { createHash } from "node:crypto"
-import * as Issues from "../http/Issues.ts"
+import * as Issues from "../internal/Issues.ts"
 import type * as TranscriptionBody from "./TranscriptionBody.ts"
 
 /** A request, from JSON or a form. */

@@ -11,8 +11,8 @@ import { type BadRequest, type Issue, PayloadTooLarge, phrases } from "@model-ga
 import type { FileUpload } from "@model-gateway/offers/FileApi"
 import { Effect, Pull, Schema, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
-import { invalid } from "../http/Issues.ts"
-import { defaultPurpose } from "./FileShape.ts"
+import { invalid } from "../internal/Issues.ts"
+import { defaultPurpose } from "../dialect/FileShape.ts"
 import * as FormParts from "../http/FormParts.ts"
 import { ObjectStore, type ObjectStoreError, type StoredObject } from "../objects/ObjectStore.ts"
 

@@ -14,7 +14,7 @@ import { transcribeOperation } from "@model-gateway/core/Transcription"
 import type { Reason, Simulated } from "@model-gateway/offers/ProviderError"
 import { Duration } from "effect"
 import type { Attempt } from "../accounting/Attempt.ts"
-import * as Issues from "../http/Issues.ts"
+import * as Issues from "../internal/Issues.ts"
 import type { RoutingFailure } from "./Router.ts"
 
 /** How a rerank can fail because of its providers. */

@@ -14,7 +14,7 @@
  * @since 0.1.0
  */
 import * as Predicate from "effect/Predicate"
-import type { Request } from "./internal/request.ts"
+import type { Request } from "../internal/request.ts"
 
 /**
  * A word for each of the six neutral words of the specification.

@@ -5,7 +5,7 @@
 import type { DeletionShape, File, FileList } from "@model-gateway/core/Files"
 import type { CompatAFile, CompatAFileList, CompatBFile, CompatBFileList } from "@model-gateway/core/FileShapes"
 import type { AnthropicFile, ProviderFile, ProviderFileList } from "@model-gateway/offers/FileApi"
-import * as Timestamp from "../http/Timestamp.ts"
+import * as Timestamp from "../internal/Timestamp.ts"
 import type { FileRecord } from "../objects/FileStore.ts"
 
 /** The purpose of a file whose upload did not say it. */

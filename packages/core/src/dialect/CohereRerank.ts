@@ -9,16 +9,16 @@
  */
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { ClientError } from "./ClientError.ts"
-import type { CallOptions, GatewayClient } from "./GatewayClient.ts"
-import { idempotencyHeaders } from "./Idempotency.ts"
-import { ModelId } from "./Identifiers.ts"
-import { isMaxItems } from "./internal/bounds.ts"
-import { call } from "./internal/call.ts"
-import { Count, documentsOf, Query, Text } from "./internal/rerankFields.ts"
-import type { Written } from "./internal/written.ts"
-import * as Operation from "./Operation.ts"
-import { rerankOperation } from "./Rerank.ts"
+import type { ClientError } from "../ClientError.ts"
+import type { CallOptions, GatewayClient } from "../GatewayClient.ts"
+import { idempotencyHeaders } from "../Idempotency.ts"
+import { ModelId } from "../Identifiers.ts"
+import { isMaxItems } from "../internal/bounds.ts"
+import { call } from "../internal/call.ts"
+import { Count, documentsOf, Query, Text } from "../internal/rerankFields.ts"
+import type { Written } from "../internal/written.ts"
+import * as Operation from "../Operation.ts"
+import { rerankOperation } from "../Rerank.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 

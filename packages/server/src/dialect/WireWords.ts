@@ -5,11 +5,19 @@
 import * as Operation from "@model-gateway/core/Operation"
 import { hasWords, type WireNames } from "@model-gateway/core/WireNames"
 import { Predicate } from "effect"
+import type { HttpApiEndpoint } from "effect/http-api"
 import { Headers, HttpBody, type HttpServerRequest, HttpServerResponse } from "effect/http"
-import type { RequestRecord } from "./RequestContext.ts"
+
+/** What is known of a request. */
+interface Spoken {
+  /** The words on the wire, if they are not the neutral ones. */
+  readonly wireNames: WireNames | undefined
+  /** Undefined until the route is found. */
+  readonly endpoint: HttpApiEndpoint.Top | undefined
+}
 
 /** The path of the request's operation. Undefined if it has no words to translate. */
-const pathOf = ({ endpoint }: RequestRecord): string | undefined => {
+const pathOf = ({ endpoint }: Spoken): string | undefined => {
   const path = endpoint === undefined ? undefined : Operation.of(endpoint)?.path
   return path !== undefined && hasWords(path) ? path : undefined
 }
@@ -33,7 +41,7 @@ export const neutralRequest = (
 }
 
 /** The text of a JSON body in neutral words. Text that is not JSON stays as it is. */
-export const neutralBody = (record: RequestRecord, text: string): string => {
+export const neutralBody = (record: Spoken, text: string): string => {
   const path = pathOf(record)
   if (record.wireNames === undefined || path === undefined) return text
   const json = parse(text)
@@ -50,7 +58,7 @@ const parse = (text: string): unknown => {
 
 /** A success in the words of the wire. Content stays as it is. */
 export const onWire = (
-  record: RequestRecord,
+  record: Spoken,
   response: HttpServerResponse.HttpServerResponse
 ): HttpServerResponse.HttpServerResponse => {
   const { body } = response
@@ -63,7 +71,7 @@ export const onWire = (
 }
 
 /** The body of an error in the words of the wire. */
-export const errorOnWire = (record: RequestRecord, body: object): unknown => {
+export const errorOnWire = (record: Spoken, body: object): unknown => {
   if (record.wireNames === undefined) return body
   const { body: translate, provider, text } = record.wireNames.toWire
   const renamed = translate("", body)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Gateway, GatewayConfig, ProviderFiles, WireNames, Workspaces } from "@model-gateway/core"
 import { ConfigProvider, Effect, Redacted } from "effect"
-import * as Stub from "./stub.ts"
+import * as Stub from "../stub.ts"
 
 const workspaceId = "0197a000-0000-7000-8000-000000000002"
 

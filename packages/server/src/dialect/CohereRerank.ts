@@ -6,26 +6,24 @@ import type * as CohereRerank from "@model-gateway/core/CohereRerank"
 import type { BadRequest, Issue } from "@model-gateway/core/GatewayError"
 import * as Rerank from "@model-gateway/core/Rerank"
 import { Effect, Schema } from "effect"
-import { invalid } from "../http/Issues.ts"
-import type { ModelCatalogue } from "../routing/ModelCatalogue.ts"
-import * as Warnings from "../routing/Warnings.ts"
+import { invalid } from "../internal/Issues.ts"
 
 type RerankRequest = typeof Rerank.Request.Type
 
 const isDocument = Schema.is(Rerank.Document)
 
 /** Clients of Cohere name its models without a provider. */
-const modelOf = (catalogue: ModelCatalogue["Service"], model: string): string => {
+const modelOf = (isModel: (id: string) => boolean, model: string): string => {
   const ofCohere = `cohere/${model}`
-  return catalogue.rerank(model) === undefined && catalogue.rerank(ofCohere) !== undefined ? ofCohere : model
+  return !isModel(model) && isModel(ofCohere) ? ofCohere : model
 }
 
 /** A request in version 2. */
 export const toRequest = (
-  catalogue: ModelCatalogue["Service"],
+  isModel: (id: string) => boolean,
   { documents, max_tokens_per_doc, model, query, top_n }: typeof CohereRerank.Request.Type
 ): RerankRequest => ({
-  model: modelOf(catalogue, model),
+  model: modelOf(isModel, model),
   query,
   documents,
   ...(top_n == null ? {} : { top_n }),
@@ -39,7 +37,7 @@ const problemOf = (text: string, fields: ReadonlyArray<string>): string | undefi
 
 /** A request in version 1. Fails if a document has none of the ranked fields. */
 export const toRequestV1 = (
-  catalogue: ModelCatalogue["Service"],
+  isModel: (id: string) => boolean,
   { documents, model, query, rank_fields, top_n }: typeof CohereRerank.RequestV1.Type
 ): Effect.Effect<RerankRequest, BadRequest> => {
   // A repeated name would multiply the size of the texts.
@@ -54,7 +52,7 @@ export const toRequestV1 = (
   })
   if (issues.length > 0) return Effect.fail(invalid(issues))
   return Effect.succeed({
-    model: modelOf(catalogue, model),
+    model: modelOf(isModel, model),
     query,
     documents: texts,
     ...(top_n == null ? {} : { top_n })
@@ -63,7 +61,8 @@ export const toRequestV1 = (
 
 const metaOf = (
   version: CohereRerank.Meta["api_version"]["version"],
-  { usage = {}, warnings }: Rerank.Response
+  { usage = {} }: Rerank.Response,
+  warnings: Rerank.Response["warnings"]
 ): CohereRerank.Meta => {
   const { search_units, total_tokens } = usage
   const tokens = total_tokens === undefined ? {} : { input_tokens: total_tokens }
@@ -75,8 +74,8 @@ const metaOf = (
   }
 }
 
-/** Only the provider `cohere` gets the limit. */
-const ignoredOf = (
+/** What a request in version 2 asked for and did not get. Only the provider `cohere` gets the limit. */
+export const ignored = (
   { max_tokens_per_doc }: typeof CohereRerank.Request.Type,
   { provider = "" }: Rerank.Response
 ): ReadonlyArray<string> =>
@@ -84,14 +83,14 @@ const ignoredOf = (
     ? []
     : [`max_tokens_per_doc: the provider ${provider} takes none, so it was ignored.`]
 
-/** The response in version 2. */
+/** The response in version 2, with these warnings. */
 export const toResponse = (
-  request: typeof CohereRerank.Request.Type,
-  response: Rerank.Response
+  response: Rerank.Response,
+  warnings: Rerank.Response["warnings"]
 ): CohereRerank.Response => ({
   id: response.id,
   results: response.results.map(({ index, relevance_score }) => ({ index, relevance_score })),
-  meta: metaOf("2", { ...response, ...Warnings.ofSentences(ignoredOf(request, response), response.warnings) })
+  meta: metaOf("2", response, warnings)
 })
 
 /** The response in version 1. */
@@ -110,6 +109,6 @@ export const toResponseV1 = (
       index,
       relevance_score
     })),
-    meta: metaOf("1", response)
+    meta: metaOf("1", response, response.warnings)
   }
 }

@@ -1,7 +1,7 @@
 import { Deletion } from "@model-gateway/core/Files"
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { confirm, negotiate } from "../../src/operations/DeletionShape.ts"
+import { confirm, negotiate } from "../../src/dialect/DeletionShape.ts"
 
 const accept = (header: string | undefined) => negotiate({ accept: header, provider: undefined, workspace: "native" })
 
