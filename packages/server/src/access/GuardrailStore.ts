@@ -2,15 +2,16 @@
  * The guardrails of an organization and the keys they are assigned to. A key has at most one
  * guardrail; assigning another one replaces it.
  */
-import { Cache, Clock, Context, Data, Effect, Layer } from "effect"
+import { Cache, Clock, Context, Data, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
+import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { Row } from "effect/sql/SqlConnection"
 import * as SpendingLimit from "../accounting/SpendingLimit.ts"
 import { KeyCache } from "./KeyCache.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import * as Table from "../storage/sql/Table.ts"
 import {
   type CreateGuardrail,
   type Guardrail,
@@ -33,17 +34,23 @@ export interface Assignment {
   readonly replaced: ReadonlyArray<{ readonly keyHash: string; readonly previousGuardrailId: string }>
 }
 
-/** A key that a guardrail is assigned to. */
-export interface AssignedKey {
-  readonly keyHash: string
-  readonly name: string
-  readonly label: string
-  readonly guardrailId: string
+/** A key that a guardrail is assigned to: some columns of `keys`. */
+export class AssignedKey extends Model.Class<AssignedKey>("AssignedKey")({
+  keyHash: Schema.String,
+  name: Schema.String,
+  label: Schema.String,
+  guardrailId: Schema.String,
   /** The user whose key made the assignment. Null: unknown. */
-  readonly assignedBy: string | null
+  assignedBy: Schema.NullOr(Schema.String),
   /** Epoch milliseconds. */
-  readonly assignedAt: number
-}
+  assignedAt: Table.Whole
+}) {}
+
+const assignedKeys = Table.make(AssignedKey, {
+  keyHash: "hash",
+  assignedBy: "guardrail_assigned_by",
+  assignedAt: "guardrail_assigned_at"
+})
 
 /** The organization has no such guardrail (status 404). */
 export class GuardrailNotFound extends Data.TaggedError("GuardrailNotFound")<{
@@ -104,15 +111,6 @@ const chunkSize = 500
 const chunks = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(items.length / chunkSize) }, (_, i) => items.slice(i * chunkSize, (i + 1) * chunkSize))
 
-const assignedKeyRow = (row: Row): AssignedKey => ({
-  keyHash: Dialect.text(row, "hash"),
-  name: Dialect.text(row, "name"),
-  label: Dialect.text(row, "label"),
-  guardrailId: Dialect.text(row, "guardrail_id"),
-  assignedBy: Dialect.textOrNull(row, "guardrail_assigned_by"),
-  assignedAt: Dialect.int(row, "guardrail_assigned_at")
-})
-
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -121,9 +119,7 @@ export const make = Effect.gen(function* () {
   const columns = sql.literal(guardrailColumns)
   const limitOfGuardrail = sql.literal(joinLimit)
   const limits = SpendingLimit.make(sql)
-  const assignedKeyColumns = sql.literal(
-    "k.hash, k.name, k.label, k.guardrail_id, k.guardrail_assigned_by, k.guardrail_assigned_at"
-  )
+  const assignedKeyColumns = sql.literal(assignedKeys.columnsOf("k"))
 
   const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
     const rows = yield* sql`SELECT ${columns} FROM guardrails g ${limitOfGuardrail}
@@ -303,7 +299,7 @@ export const make = Effect.gen(function* () {
           ) p JOIN keys k ON k.hash = p.hash
           ORDER BY k.guardrail_assigned_at, k.hash`,
         total: sql`SELECT COUNT(*) AS total_count FROM keys WHERE ${holding}`,
-        item: assignedKeyRow
+        item: assignedKeys.readOf("k")
       },
       request
     )

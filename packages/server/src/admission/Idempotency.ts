@@ -17,7 +17,6 @@ import { isSqlError } from "effect/sql/SqlError"
 import { createHash } from "node:crypto"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
-import * as Dialect from "../storage/sql/Dialect.ts"
 import { GroupCommit } from "../storage/sql/GroupCommit.ts"
 import { type AnswerRow, LedgerStore } from "../accounting/LedgerStore.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
@@ -280,16 +279,15 @@ export const make = Effect.gen(function* () {
     const [row] =
       yield* sql`SELECT * FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}`
     if (row === undefined) return undefined
-    const holder = Dialect.textOrNull(row, "owner")
-    const status = Dialect.intOrNull(row, "status")
-    const expiresAt = Dialect.int(row, "expires_at")
-    if (holder === null && expiresAt <= now) {
-      yield* answers.expired(row)
+    const kept = KeptAnswer.tables.kept.read(row)
+    const { owner: holder, status } = kept
+    if (holder === null && kept.expiresAt <= now) {
+      yield* answers.expired(kept)
       return undefined
     }
-    if (Dialect.text(row, "fingerprint") !== request.fingerprint) return yield* conflict(otherBody)
+    if (kept.fingerprint !== request.fingerprint) return yield* conflict(otherBody)
     if (status !== null) {
-      const answer = yield* KeptAnswer.fromRow(row)
+      const answer = yield* KeptAnswer.answerOf(kept, status)
       return answer === null ? yield* conflict(tooLarge) : Begun.Replay({ answer })
     }
     // This process holds the key but no request does: the claim could not be ended.

@@ -3,9 +3,45 @@
  * request.
  */
 import { Effect, Schema } from "effect"
-import type { Row } from "effect/sql/SqlConnection"
+import { Model } from "effect/schema"
 import { deflate, inflate } from "node:zlib"
-import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Table from "../storage/sql/Table.ts"
+
+/** What deleting an answer needs of its row. */
+const place = {
+  /** The hash of the API key that was sent, ephemeral or not. */
+  scope: Table.constant(Schema.String),
+  key: Table.constant(Schema.String),
+  /** The API key whose stored bytes are counted. */
+  keyHash: Table.constant(Schema.String),
+  /** As stored, after compression. */
+  bytes: Table.Whole,
+  /** Epoch milliseconds. */
+  expiresAt: Table.Whole
+}
+
+/** The part of a row that deleting it needs. */
+export class Place extends Model.Class<Place>("KeptAnswerPlace")(place) {}
+
+const Headers = Schema.Record(Schema.String, Schema.String)
+
+/** The table `idempotency`: a claim of a key, and then its answer. */
+export class Kept extends Model.Class<Kept>("KeptAnswer")({
+  ...place,
+  fingerprint: Table.constant(Schema.String),
+  /** The process that holds the claim. Null: there is an answer. */
+  owner: Table.nullable(Schema.String),
+  status: Table.nullable(Table.Whole),
+  headers: Table.nullable(Schema.fromJsonString(Headers)),
+  /** Null if it is compressed, or was too large to store. */
+  body: Table.nullable(Schema.String),
+  packed: Table.nullable(Schema.Uint8Array)
+}) {}
+
+const named = { key: "idempotency_key" }
+
+/** The rows, and their places. */
+export const tables = { kept: Table.make(Kept, named), places: Table.make(Place, named) }
 
 /** An answer to a request. */
 export interface Answer {
@@ -48,14 +84,13 @@ const unpack = (packed: Uint8Array) =>
 /** The bytes that storing the answer takes. */
 export const bytesOf = ({ body }: PackedAnswer): number => rowBytes + Buffer.byteLength(body)
 
-const decodeHeaders = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
-
-/** Reads the answer of a row that has a status. Null if the answer was too large to store. */
-export const fromRow = Effect.fnUntraced(function* (row: Row): Effect.fn.Return<Answer | null> {
-  const packed = Dialect.bytesOrNull(row, "packed")
-  const body = packed === null ? Dialect.textOrNull(row, "body") : yield* unpack(packed)
-  if (body === null) return null
-  return { status: Dialect.int(row, "status"), headers: decodeHeaders(Dialect.text(row, "headers")), body }
+/** The answer of a row. Null if it was too large to store. */
+export const answerOf = Effect.fnUntraced(function* (
+  { body, headers, packed }: Pick<Kept, "headers" | "body" | "packed">,
+  status: number
+): Effect.fn.Return<Answer | null> {
+  const text = packed === null ? body : yield* unpack(packed)
+  return text === null || headers === null ? null : { status, headers, body: text }
 })
 
 /**

@@ -9,10 +9,12 @@
  */
 import { Effect, Latch } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import type { GroupCommit } from "../storage/sql/GroupCommit.ts"
 import * as ProcessInstance from "../storage/sql/ProcessInstance.ts"
+import { type Place, tables } from "./KeptAnswer.ts"
+
+const { places } = tables
 
 /** Sizes in bytes as stored, after compression. */
 export interface Bounds {
@@ -21,29 +23,6 @@ export interface Bounds {
   /** For all API keys together. */
   readonly total: number
 }
-
-/** The columns of table `idempotency` that deletion needs. */
-interface Victim {
-  readonly scope: string
-  readonly key: string
-  readonly keyHash: string
-  readonly bytes: number
-  readonly expiresAt: number
-}
-
-/** The columns that {@link victimOf} reads. */
-const columns = "scope, idempotency_key, key_hash, bytes, expires_at"
-
-const victimOf = (row: Row): Victim => ({
-  scope: Dialect.text(row, "scope"),
-  key: Dialect.text(row, "idempotency_key"),
-  keyHash: Dialect.text(row, "key_hash"),
-  bytes: Dialect.int(row, "bytes"),
-  expiresAt: Dialect.int(row, "expires_at")
-})
-
-/** Rows written before sizes were counted may have any size. */
-const uncounted = 512 * 1024
 
 /** SQLite blocks this process for about 5 ms per megabyte deleted. */
 const bytesAtOnce = 4 * 1024 * 1024
@@ -54,14 +33,12 @@ const rowsAtOnce = 100
  * The first rows until they free `least` bytes, plus further rows that fit into `most`, up to the
  * limit of one deletion.
  */
-const some = (victims: ReadonlyArray<Victim>, least: number, most: number): ReadonlyArray<Victim> => {
+const some = (victims: ReadonlyArray<Place>, least: number, most: number): ReadonlyArray<Place> => {
   let freed = 0
-  let size = 0
   let count = 0
   for (const { bytes } of victims) {
-    if (size >= bytesAtOnce || (freed >= least && freed + bytes > most)) break
+    if (freed >= bytesAtOnce || (freed >= least && freed + bytes > most)) break
     freed += bytes
-    size += bytes === 0 ? uncounted : bytes
     count++
   }
   return victims.slice(0, count)
@@ -87,7 +64,7 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
   const passed = new Set<string>()
   let addedSinceSum = 0
 
-  const removeAll = (victims: ReadonlyArray<Victim>) =>
+  const removeAll = (victims: ReadonlyArray<Place>) =>
     transactions.run(
       Effect.gen(function* () {
         const freed = new Map<string, number>()
@@ -111,9 +88,10 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
     while (true) {
       const [counted] = yield* sql`SELECT bytes FROM idempotency_bytes WHERE key_hash = ${keyHash}`
       const bytes = counted === undefined ? 0 : Dialect.int(counted, "bytes")
-      const rows = yield* sql`SELECT ${sql.literal(columns)} FROM idempotency WHERE key_hash = ${keyHash} AND bytes > 0
+      const rows =
+        yield* sql`SELECT ${sql.literal(places.columns)} FROM idempotency WHERE key_hash = ${keyHash} AND bytes > 0
         ORDER BY expires_at LIMIT ${rowsAtOnce}`
-      const victims = some(rows.map(victimOf), bytes - bound, bytes - target)
+      const victims = some(rows.map(places.read), bytes - bound, bytes - target)
       if (victims.length === 0) return
       yield* removeAll(victims)
       yield* Effect.yieldNow
@@ -164,13 +142,13 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: G
       if (ofKey > bounds.perKey || addedSinceSum >= bounds.total * slack) wanted.openUnsafe()
     },
     /** Deletes an expired answer. */
-    expired: (row: Row) => removeAll([victimOf(row)]),
+    expired: (place: Place) => removeAll([place]),
     /** Deletes some answers that expired before `time`. Returns how many; 0 if none is left. */
     expiredBefore: Effect.fnUntraced(function* (time: number) {
-      const rows = yield* sql`SELECT ${sql.literal(columns)} FROM idempotency WHERE expires_at <= ${time}
+      const rows = yield* sql`SELECT ${sql.literal(places.columns)} FROM idempotency WHERE expires_at <= ${time}
         AND (owner IS NULL OR NOT ${sql.literal(ProcessInstance.isRegistered("idempotency.owner"))})
         ORDER BY expires_at LIMIT ${rowsAtOnce}`
-      return yield* removeAll(some(rows.map(victimOf), Number.POSITIVE_INFINITY, 0))
+      return yield* removeAll(some(rows.map(places.read), Number.POSITIVE_INFINITY, 0))
     }),
     shrinkAll
   }
