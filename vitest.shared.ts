@@ -18,7 +18,7 @@ export const project = {
 
 /** What a run of a package has. */
 export const run = {
-  globalSetup: fileURLToPath(new URL("tests/services/src/postgresSetup.mjs", import.meta.url)),
+  globalSetup: fileURLToPath(new URL("tests/services/src/VitestSetup.ts", import.meta.url)),
   // The file is what `npm test` counts; turbo keeps it with the cached result.
   reporters: ["default", ["json", { outputFile: "test-results/vitest.json" }]],
   // Each test file loads its modules again, and so does each process that it starts. Node compiles each of them once.

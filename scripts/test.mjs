@@ -3,13 +3,7 @@
 // failed and how many tests passed.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
-import { ensureChromium, noChromium } from "../tests/services/src/chromium.mjs"
-import { ensurePerl, noPerl } from "../tests/services/src/perl.mjs"
-import { hasPostgres, noPostgres } from "../tests/services/src/postgres.mjs"
-import { ensureRedis, noRedis } from "../tests/services/src/redis.mjs"
-import { ensureS3, noS3 } from "../tests/services/src/s3.mjs"
 import { root, run, setup } from "./setup.mjs"
-import { ensureSpeech, noSpeech } from "../tests/services/src/speech.mjs"
 
 /** The folders that have tests: the root has those of the workspace as a whole. */
 const tested = [
@@ -26,20 +20,6 @@ for (const folder of tested) rmSync(join(folder, "test-results"), { recursive: t
 setup()
 
 const failedSteps = []
-/** What some tests need. Without it they are skipped, except in CI. */
-const needed = [
-  { name: "a browser", isThere: () => ensureChromium() !== undefined, missing: noChromium },
-  { name: "programs that speak and hear", isThere: () => ensureSpeech() !== undefined, missing: noSpeech },
-  { name: "an OpenAPI client for Perl", isThere: () => ensurePerl() !== undefined, missing: noPerl },
-  { name: "a Postgres", isThere: hasPostgres, missing: noPostgres },
-  { name: "a Redis", isThere: () => ensureRedis() !== undefined, missing: noRedis },
-  { name: "an S3-compatible server", isThere: () => ensureS3() !== undefined, missing: noS3 }
-]
-for (const { isThere, missing, name } of needed) {
-  if (isThere()) continue
-  console.error(missing)
-  if (process.env.CI) failedSteps.push(`${name} to test with`)
-}
 
 const step = (title, command, args) => {
   console.log(`\n── ${title}`)
@@ -48,6 +28,8 @@ const step = (title, command, args) => {
   else console.log(`   ok, ${((performance.now() - started) / 1000).toFixed(1)} s`)
 }
 
+// Finds or installs what some tests need. Without it they are skipped, except in CI.
+step("services", "node", ["tests/services/src/main.ts"])
 step("format", "oxfmt", ["--check"])
 step("lint", "oxlint", ["--quiet"])
 // Two at a time suits two cores: a package's tests use several processes themselves.

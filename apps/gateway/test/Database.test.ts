@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { hasPostgres } from "@model-gateway/test-services/postgres"
+import { hasPostgres } from "@model-gateway/test-services/Postgres"
 import { run } from "./Commands.ts"
 import { folder } from "./Executable.ts"
 import { startServer } from "./PostgresServer.ts"

@@ -6,8 +6,8 @@ import { Schema } from "effect"
 import { execFileSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
-import { hasPostgres } from "@model-gateway/test-services/postgres"
-import { credentials, hasS3, startFaults, startS3 } from "@model-gateway/test-services/s3"
+import { hasPostgres } from "@model-gateway/test-services/Postgres"
+import { credentials, hasS3, startFaults, startS3 } from "@model-gateway/test-services/S3"
 import { folder } from "./Executable.ts"
 import {
   type Answer,

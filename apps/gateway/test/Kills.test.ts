@@ -8,8 +8,8 @@ import { Schema } from "effect"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
-import { hasPostgres } from "@model-gateway/test-services/postgres"
-import { redisPrograms, startRedis } from "@model-gateway/test-services/redis"
+import { hasPostgres } from "@model-gateway/test-services/Postgres"
+import { redisPrograms, startRedis } from "@model-gateway/test-services/Redis"
 import { folder } from "./Executable.ts"
 import {
   type Answer,

@@ -3,7 +3,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { Effect, Record, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { onTestFinished } from "vitest"
-import { type Postgres, startPostgres } from "@model-gateway/test-services/postgres"
+import { type Postgres, startPostgres } from "@model-gateway/test-services/Postgres"
 
 /** Starts a server with one empty database. It ends with the test. */
 export const startServer = async (): Promise<Postgres> => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest"
-import { hasPostgres } from "@model-gateway/test-services/postgres"
-import { type RedisServer, redisPrograms, startRedis } from "@model-gateway/test-services/redis"
+import { hasPostgres } from "@model-gateway/test-services/Postgres"
+import { type RedisServer, redisPrograms, startRedis } from "@model-gateway/test-services/Redis"
 import { firstKey, folder, serve, type Served } from "./Executable.ts"
 import { startServer } from "./PostgresServer.ts"
 

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { startRunwayDouble } from "../../../packages/providers/test/support/RunwayDouble.mjs"
-import { hasPostgres } from "@model-gateway/test-services/postgres"
+import { hasPostgres } from "@model-gateway/test-services/Postgres"
 import { currentKey, firstKey, folder, run, serve, type Served } from "./Executable.ts"
 import { query, startServer } from "./PostgresServer.ts"
 

@@ -1,7 +1,7 @@
 // Runs in a real Chromium, against a server that reads uploads only as far as the test allows.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { type Browser, chromium, type Page } from "playwright-core"
-import { launchOptions } from "@model-gateway/test-services/chromium"
+import { launchOptions } from "@model-gateway/test-services/Chromium"
 import type { Actions } from "./pages/page.ts"
 import { bundle, host, open } from "./support/Page.ts"
 import { envelope, json, readUpTo, serve, type Server } from "./support/Server.ts"

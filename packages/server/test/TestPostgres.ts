@@ -1,16 +1,10 @@
 /** Databases for tests on the Postgres of this test run, each a copy of one that is migrated. */
 import { Effect } from "effect"
+import type {} from "@model-gateway/test-services/VitestSetup"
 import { inject } from "vitest"
 import { createAt } from "./PostgresDatabases.ts"
 
 export { at } from "./PostgresDatabases.ts"
-
-declare module "vitest" {
-  interface ProvidedContext {
-    /** Where to ask for the URL of this run's Postgres; see tests/services/src/postgresSetup.mjs. */
-    readonly postgres: string | undefined
-  }
-}
 
 const provided = inject("postgres")
 

@@ -1,6 +1,6 @@
 /** `pnpm chaos`: runs seeds against the service, and describes the first one that fails. */
 import { parseArgs } from "node:util"
-import { type Postgres, startPostgres } from "@model-gateway/test-services/postgres"
+import { type Postgres, startPostgres } from "@model-gateway/test-services/Postgres"
 import * as Plan from "./Plan.ts"
 import * as Report from "./Report.ts"
 import * as Run from "./Run.ts"

@@ -4,7 +4,7 @@ import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { startPostgres } from "@model-gateway/test-services/postgres"
+import { startPostgres } from "@model-gateway/test-services/Postgres"
 
 /** The columns of a row. */
 export type Row = Readonly<Record<string, unknown>>

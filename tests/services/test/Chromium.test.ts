@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it, onTestFinished } from "vitest"
+import { main } from "./Machine.ts"
 
 /**
  * Its apt-get leaves the file `apt-was-called`, says so, and installs a Chromium that tells its
@@ -26,7 +27,7 @@ esac
   writeFileSync(join(home, "apt-get"), aptGet, { mode: 0o755 })
   const { status, stdout } = spawnSync(
     "/bin/sh",
-    ["-c", `exec "$0" "$1" 2>&1`, process.execPath, join(import.meta.dirname, "../src/chromium.mjs")],
+    ["-c", `exec "$0" "$1" "$2" 2>&1`, process.execPath, main, "chromium"],
     {
       env: { PATH: home, HOME: home, PLAYWRIGHT_BROWSERS_PATH: join(home, "playwright"), ...environment },
       encoding: "utf8"

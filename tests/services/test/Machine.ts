@@ -5,12 +5,15 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { onTestFinished } from "vitest"
 
+/** Finds or installs what tests need. */
+export const main = join(import.meta.dirname, "../src/main.ts")
+
 /**
- * Runs a script that installs programs. Its apt-get leaves the file `apt-was-called`, and installs
+ * Finds or installs a program. The apt-get of the machine leaves the file `apt-was-called`, and installs
  * an empty file for each program.
  */
 export const runOnBareMachine = (
-  script: string,
+  name: string,
   programs: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>>
 ) => {
@@ -23,10 +26,9 @@ case "$*" in *install*)
 esac
 `
   writeFileSync(join(home, "apt-get"), aptGet, { mode: 0o755 })
-  const { status, stdout } = spawnSync(
-    "/bin/sh",
-    ["-c", `exec "$0" "$1" 2>&1`, process.execPath, join(import.meta.dirname, "../src", script)],
-    { env: { PATH: home, HOME: home, ...environment }, encoding: "utf8" }
-  )
+  const { status, stdout } = spawnSync("/bin/sh", ["-c", `exec "$0" "$1" "$2" 2>&1`, process.execPath, main, name], {
+    env: { PATH: home, HOME: home, ...environment },
+    encoding: "utf8"
+  })
   return { home, status, stdout, aptWasCalled: existsSync(join(home, "apt-was-called")) }
 }

@@ -6,14 +6,14 @@ import { connect } from "node:net"
 import { once } from "node:events"
 import { join } from "node:path"
 import { describe, expect, it, onTestFinished } from "vitest"
-import { redisPrograms, startRedis } from "../src/redis.mjs"
+import { redisPrograms, startRedis } from "../src/Redis.ts"
 import { runOnBareMachine } from "./Machine.ts"
 
 const programs = ["redis-check-rdb", "redis-cli"]
 
 describe("without redis-server", () => {
   it("installs nothing when REDIS_INSTALL is never, and says so", () => {
-    const { aptWasCalled, status, stdout } = runOnBareMachine("redis.mjs", programs, { REDIS_INSTALL: "never" })
+    const { aptWasCalled, status, stdout } = runOnBareMachine("redis", programs, { REDIS_INSTALL: "never" })
     expect({ aptWasCalled, status }).toEqual({ aptWasCalled: false, status: 1 })
     expect(stdout).toContain("REDIS_INSTALL=never forbids installing it")
     expect(stdout).toContain("apt-get install redis-tools")
@@ -21,7 +21,7 @@ describe("without redis-server", () => {
 
   // Only root installs the system's packages.
   it.runIf(process.getuid?.() === 0)("says what it installs as root before it does, and how to forbid it", () => {
-    const { home, status, stdout } = runOnBareMachine("redis.mjs", programs, {})
+    const { home, status, stdout } = runOnBareMachine("redis", programs, {})
     expect(status).toBe(0)
     expect(stdout.trim().split("\n")).toEqual([
       expect.stringMatching(/as root with apt-get: redis-tools .* REDIS_INSTALL=never forbids it\.$/),
@@ -45,7 +45,7 @@ describe.skipIf(redisPrograms() === undefined)("startRedis", () => {
   })
 
   it.runIf(existsSync("/usr/bin/setpriv"))("ends the server when the process that started it is killed", async () => {
-    const script = join(import.meta.dirname, "../src/redis.mjs")
+    const script = join(import.meta.dirname, "../src/Redis.ts")
     const code = `import { startRedis } from ${JSON.stringify(script)}
 console.log((await startRedis()).port)
 setInterval(() => {}, 1000)`

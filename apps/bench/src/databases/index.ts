@@ -3,7 +3,7 @@
  * on Postgres with two, in turns. Postgres writes each commit to the disk, as it does by default.
  */
 import { availableParallelism } from "node:os"
-import { startPostgres } from "@model-gateway/test-services/postgres"
+import { startPostgres } from "@model-gateway/test-services/Postgres"
 import * as Child from "../child.ts"
 import { rerankRequest } from "../client/messages.ts"
 import { inRounds, spread, table } from "../rounds.ts"

@@ -3,7 +3,7 @@
  * folder and on an S3-compatible server, in turns. The server is the one of the tests, in Python.
  */
 import { availableParallelism } from "node:os"
-import { credentials, startS3 } from "@model-gateway/test-services/s3"
+import { credentials, startS3 } from "@model-gateway/test-services/S3"
 import * as Child from "../child.ts"
 import { compare, type Contender, type Row, table, timed } from "../rounds.ts"
 

@@ -5,7 +5,7 @@
  * SQLite and on Postgres, which writes each commit to the disk, as it does by default.
  */
 import { availableParallelism } from "node:os"
-import { type Postgres, startPostgres } from "@model-gateway/test-services/postgres"
+import { type Postgres, startPostgres } from "@model-gateway/test-services/Postgres"
 import * as Child from "../child.ts"
 import { rerankRequest } from "../client/messages.ts"
 import { inRounds, spread, table, timed } from "../rounds.ts"

@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { chromium } from "playwright-core"
-import { launchOptions } from "@model-gateway/test-services/chromium"
+import { launchOptions } from "@model-gateway/test-services/Chromium"
 import { serve } from "./support/Gateway.ts"
 import * as Panels from "./support/Panels.ts"
 import { open, places } from "./support/Site.ts"

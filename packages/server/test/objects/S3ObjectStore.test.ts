@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "@effec
 import { Deferred, Duration, Effect, Fiber, Layer, Logger, Option, Schedule, Stream } from "effect"
 import { ChildProcess } from "effect/process"
 import { fileURLToPath } from "node:url"
-import { credentials, hasS3, otherCredentials } from "@model-gateway/test-services/s3"
+import { credentials, hasS3, otherCredentials } from "@model-gateway/test-services/S3"
 import * as FreeSpace from "../../src/objects/FreeSpace.ts"
 import { ObjectStore } from "../../src/objects/ObjectStore.ts"
 import type * as S3ObjectStore from "../../src/objects/S3ObjectStore.ts"

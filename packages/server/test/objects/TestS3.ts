@@ -11,7 +11,7 @@ import {
   type S3Server,
   startFaults,
   startS3
-} from "@model-gateway/test-services/s3"
+} from "@model-gateway/test-services/S3"
 import * as ObjectStoreUrl from "../../src/storage/s3/ObjectStoreUrl.ts"
 import * as S3ObjectStore from "../../src/objects/S3ObjectStore.ts"
 import * as UploadFolder from "../../src/objects/UploadFolder.ts"

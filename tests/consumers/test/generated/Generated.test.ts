@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { perlProgram } from "@model-gateway/test-services/perl"
+import { perlProgram } from "@model-gateway/test-services/Perl"
 import { type Gateway, startGateway } from "../support/Process.ts"
 
 const Sampled = Schema.Struct({ "x-code-samples": Schema.Array(Schema.Struct({ source: Schema.String })) })

@@ -1,5 +1,5 @@
 /** The type of an attack, and helpers for attacks. */
-import type { RedisServer } from "@model-gateway/test-services/redis"
+import type { RedisServer } from "@model-gateway/test-services/Redis"
 import { type Answer, ask, fieldOf, jsonOf, type Question } from "../client.ts"
 import type { Query, Store } from "../database.ts"
 import type { Double } from "../doubles.ts"

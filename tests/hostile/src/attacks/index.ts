@@ -3,7 +3,7 @@
  * answering `/healthz` and the requests of another key. Afterwards its books must be exact, its
  * memory must have returned, and it must start again on the same data.
  */
-import { startRedis } from "@model-gateway/test-services/redis"
+import { startRedis } from "@model-gateway/test-services/Redis"
 import * as Books from "../books.ts"
 import { ask } from "../client.ts"
 import * as Database from "../database.ts"

@@ -1,7 +1,7 @@
 // One browser and one gateway for a file of tests. Each test opens the page in a new profile.
 import { type Browser, type BrowserContextOptions, chromium } from "playwright-core"
 import { afterAll, beforeAll, onTestFinished } from "vitest"
-import { launchOptions } from "@model-gateway/test-services/chromium"
+import { launchOptions } from "@model-gateway/test-services/Chromium"
 import { type Gateway, serve } from "./Gateway.ts"
 import { open, type Site } from "./Site.ts"
 

@@ -1,7 +1,7 @@
 /** The whole service over a Postgres that is killed, that hangs, and that comes back. */
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Redacted, Schedule } from "effect"
-import { hasPostgres, startPostgres } from "@model-gateway/test-services/postgres"
+import { hasPostgres, startPostgres } from "@model-gateway/test-services/Postgres"
 import { Accounting } from "../../../src/accounting/Accounting.ts"
 import * as TestLedger from "../../accounting/TestLedger.ts"
 import { envelopeOf, post } from "../../TestEnvelope.ts"

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { hasPostgres, startPostgres } from "@model-gateway/test-services/postgres"
+import { hasPostgres, startPostgres } from "@model-gateway/test-services/Postgres"
 import * as PostgresClient from "../../../src/storage/postgres/PostgresClient.ts"
 import * as Migrations from "../../../src/storage/sql/Migrations.ts"
 import { mapSqlError } from "../../../src/storage/sql/StorageError.ts"

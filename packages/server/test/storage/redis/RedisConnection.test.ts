@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { type Duration, Effect, Exit, Scope } from "effect"
-import type { RedisServer } from "@model-gateway/test-services/redis"
+import type { RedisServer } from "@model-gateway/test-services/Redis"
 import * as TestRedis from "./TestRedis.ts"
 
 type Process = Effect.Success<ReturnType<typeof TestRedis.process>>

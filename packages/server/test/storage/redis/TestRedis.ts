@@ -3,7 +3,7 @@ import { Context, type Duration, Effect, Layer, Logger, Metric, Redacted } from 
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
-import { type RedisServer, redisPrograms, startRedis } from "@model-gateway/test-services/redis"
+import { type RedisServer, redisPrograms, startRedis } from "@model-gateway/test-services/Redis"
 import * as Readiness from "../../../src/observability/Readiness.ts"
 import { RedisConnection } from "../../../src/storage/redis/RedisConnection.ts"
 import * as SharedCounters from "../../../src/storage/redis/SharedCounters.ts"

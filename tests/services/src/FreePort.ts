@@ -5,11 +5,12 @@ import { createServer } from "node:net"
  * A port of the loopback address that no program listens on. Another program may take it before it
  * is used.
  */
-export const freePort = async () => {
+export const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, "127.0.0.1")
   await once(server, "listening")
-  const { port } = server.address()
+  const address = server.address()
   server.close()
   await once(server, "close")
-  return port
+  if (address === null || typeof address === "string") throw new Error("The server has no port")
+  return address.port
 }

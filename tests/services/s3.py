@@ -1,6 +1,6 @@
 # An S3-compatible server for the tests: OpenStack Swift with its s3api, all of it in one process.
 #
-#   /usr/bin/python3 tests/services/src/s3.py <folder> <bucket>
+#   /usr/bin/python3 tests/services/s3.py <folder> <bucket>
 #
 # Creates the bucket, and prints a line with its port once it accepts requests. Ends when its standard
 # input does. Needs Debian's package python3-swift.
