@@ -1,13 +1,12 @@
 /**
- * Groups requests, so that those that arrive while a batch is under way go together in the next
- * one.
+ * A few queues of requests, each with one batch under way at a time.
  *
- * There are a few lanes. Each has one batch under way at a time, and requests with the same key are
- * in the same lane. So the row of a busy workspace is locked once for a batch, and requests that
- * wait for a locked row delay only those of their lane.
+ * Requests with the same key are in the same lane, chosen by the key's hash. So the row of a busy
+ * workspace is locked once for a batch, no two batches of a process wait for the same workspace,
+ * and requests that wait for a locked row delay only those of their lane.
  */
-import { Cause, Context, Deferred, Effect, Exit, type Scope } from "effect"
-import { ParentSpan } from "effect/Tracer"
+import { Cause, Deferred, Effect, Exit, Hash } from "effect"
+import * as Batches from "../internal/Batches.ts"
 
 /** Options of the lanes. */
 export interface Options<Request, Result, E> {
@@ -29,12 +28,6 @@ interface Waiting<Request, Result, E> {
   readonly result: Deferred.Deferred<Result, E>
 }
 
-const laneOf = (key: string, count: number): number => {
-  let hash = 0
-  for (let at = 0; at < key.length; at++) hash = (Math.imul(hash, 31) + key.charCodeAt(at)) | 0
-  return Math.abs(hash) % count
-}
-
 /** Makes the lanes. Batches run in the scope. */
 export const make = Effect.fnUntraced(function* <Request, Result, E>({
   count,
@@ -42,8 +35,6 @@ export const make = Effect.fnUntraced(function* <Request, Result, E>({
   maxBatchSize,
   run
 }: Options<Request, Result, E>) {
-  const scope: Scope.Scope = yield* Effect.scope
-
   const complete = (items: ReadonlyArray<Waiting<Request, Result, E>>, exit: Exit.Exit<ReadonlyArray<Result>, E>) => {
     const resultOf = (at: number): Exit.Exit<Result, E> => {
       if (Exit.isFailure(exit)) return Exit.failCause(exit.cause)
@@ -62,43 +53,16 @@ export const make = Effect.fnUntraced(function* <Request, Result, E>({
       return Effect.sync(() => complete(items, exit))
     })
 
-  const lanes = Array.from({ length: count }, () => {
-    let waiting: Array<Waiting<Request, Result, E>> = []
-    let isRunning = false
-
-    const worker = Effect.gen(function* () {
-      while (waiting.length > 0) {
-        const items = waiting.slice(0, maxBatchSize)
-        waiting = waiting.slice(maxBatchSize)
-        yield* batch(items)
-      }
-    }).pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          isRunning = false
-        })
-      ),
-      // A batch belongs to many requests, so it is part of no request's trace.
-      Effect.updateContext((context: Context.Context<never>) => Context.omit(ParentSpan)(context)),
-      Effect.uninterruptible
-    )
-
-    return (request: Request): Effect.Effect<Result, E> =>
-      Effect.suspend(() => {
-        const result = Deferred.makeUnsafe<Result, E>()
-        waiting.push({ request, result })
-        const wait = Deferred.await(result)
-        if (isRunning) return wait
-        isRunning = true
-        // The worker starts after all fibers that are ready to run, so that their requests are in
-        // its first batch.
-        return Effect.andThen(Effect.forkIn(worker, scope), wait)
-      })
-  })
+  const lanes = yield* Effect.forEach(Array.from({ length: count }), () =>
+    Batches.make<Waiting<Request, Result, E>>((take) => Effect.suspend(() => batch(take(maxBatchSize))))
+  )
 
   /** Sends a request in the lane of the key. */
-  return (key: string, request: Request): Effect.Effect<Result, E> => {
-    const lane = lanes[laneOf(key, count)]
-    return lane === undefined ? Effect.die(new Error("There is no lane")) : lane(request)
-  }
+  return (key: string, request: Request): Effect.Effect<Result, E> =>
+    Effect.suspend(() => {
+      const lane = lanes[Math.abs(Hash.string(key)) % count]
+      if (lane === undefined) return Effect.die(new Error("There is no lane"))
+      const result = Deferred.makeUnsafe<Result, E>()
+      return Effect.andThen(lane({ request, result }), Deferred.await(result))
+    })
 })

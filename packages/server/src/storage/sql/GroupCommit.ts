@@ -9,7 +9,7 @@
 import { Cause, Context, Data, Deferred, Effect, Exit, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import { ParentSpan } from "effect/Tracer"
+import * as Batches from "../../internal/Batches.ts"
 import * as Dialect from "./Dialect.ts"
 
 /** Runs transactions. */
@@ -51,13 +51,9 @@ const atMost = 100
 /** Makes a service that groups transactions. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const scope = yield* Effect.scope
   const savepoint = Dialect.prepare(sql, "SAVEPOINT group_item")
   const rollback = Dialect.prepare(sql, "ROLLBACK TO SAVEPOINT group_item")
   const release = Dialect.prepare(sql, "RELEASE SAVEPOINT group_item")
-
-  let waiting: Array<Item> = []
-  let running = false
 
   /** Runs the items in sequence until one fails. */
   const inOneTransaction = (items: ReadonlyArray<Item>) =>
@@ -90,46 +86,29 @@ export const make = Effect.gen(function* () {
       { discard: true }
     )
 
-  const take = (most: number): ReadonlyArray<Item> => {
-    const items = waiting.slice(0, most)
-    waiting = waiting.slice(most)
-    return items
-  }
-
-  const group = Effect.suspend(() => {
-    // Taken after the transaction has started, so that it includes items that arrived while it
-    // waited for another process's lock.
-    let items: ReadonlyArray<Item> | undefined
-    const all = Effect.suspend(() => inOneTransaction((items = take(atMost))))
-    return sql.withTransaction(all).pipe(
-      Effect.catchTag("OneFailed", () => sql.withTransaction(withSavepoints(items ?? []))),
-      Effect.exit,
-      Effect.map((exit) => {
-        // If the transaction could not start, all waiting items fail, so that none waits for the
-        // same lock again.
-        for (const item of items ?? take(waiting.length)) item.finish(exit)
-      })
-    )
-  })
-
-  const worker = Effect.gen(function* () {
-    while (waiting.length > 0) yield* group
-  }).pipe(
-    Effect.ensuring(
-      Effect.sync(() => {
-        running = false
-      })
-    ),
-    // A group belongs to many requests, so it is part of no request's trace.
-    Effect.updateContext((context: Context.Context<never>) => Context.omit(ParentSpan)(context)),
-    Effect.uninterruptible
+  const enqueue = yield* Batches.make<Item>((take) =>
+    Effect.suspend(() => {
+      // Taken after the transaction has started, so that it includes items that arrived while it
+      // waited for another process's lock.
+      let items: ReadonlyArray<Item> | undefined
+      const all = Effect.suspend(() => inOneTransaction((items = take(atMost))))
+      return sql.withTransaction(all).pipe(
+        Effect.catchTag("OneFailed", () => sql.withTransaction(withSavepoints(items ?? []))),
+        Effect.exit,
+        Effect.map((exit) => {
+          // If the transaction could not start, all waiting items fail, so that none waits for the
+          // same lock again.
+          for (const item of items ?? take(Number.POSITIVE_INFINITY)) item.finish(exit)
+        })
+      )
+    })
   )
 
-  const enqueue = <A, E>(body: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError> =>
+  const inGroup = <A, E>(body: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError> =>
     Effect.suspend(() => {
       const deferred = Deferred.makeUnsafe<A, E | SqlError>()
       let result: Exit.Exit<A, E | SqlError> = Exit.failCause(Cause.empty)
-      waiting.push({
+      const item: Item = {
         attempt: Effect.map(Effect.exit(body), (exit) => {
           result = exit
           return exit
@@ -137,20 +116,15 @@ export const make = Effect.gen(function* () {
         finish: (transaction) => {
           Deferred.doneUnsafe(deferred, Exit.isFailure(transaction) ? Exit.failCause(transaction.cause) : result)
         }
-      })
-      const wait = Deferred.await(deferred)
-      if (running) return wait
-      running = true
-      // Start the worker after all fibers that are ready to run, so that their writes are in its
-      // first group.
-      return Effect.andThen(Effect.forkIn(worker, scope), wait)
+      }
+      return Effect.andThen(enqueue(item), Deferred.await(deferred))
     })
 
   const run = <A, E>(body: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError> =>
     Effect.uninterruptible(
       Effect.withFiber((fiber) =>
         Context.getOrUndefined(fiber.context, sql.transactionService) === undefined
-          ? enqueue(body)
+          ? inGroup(body)
           : sql.withTransaction(body)
       )
     )
