@@ -126,6 +126,22 @@ export class Entry extends Model.Class<Entry>("Entry")({
   settledAt: Table.Whole
 }) {}
 
+/** What the contract shows of an entry as it is stored, by its names there. */
+export const shown = (entry: Entry) => ({
+  id: entry.id,
+  workspace_id: entry.workspaceId,
+  key_hash: entry.keyHash,
+  request_id: entry.requestId,
+  external_user: entry.externalUser,
+  operation: entry.operation,
+  model: entry.model,
+  status: entry.status,
+  error_status: entry.errorStatus,
+  provider: entry.provider,
+  upstream_model: entry.upstreamModel,
+  is_byok: entry.isByok
+})
+
 /** The table of reservations. */
 export const reservations = Table.make(Reservation, { amount: "amount_micro", byokExtra: "byok_extra_micro" })
 

@@ -6,7 +6,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
-import type { Entry } from "../accounting/Ledger.ts"
+import { type Entry, shown } from "../accounting/Ledger.ts"
 import { RequestLog } from "../accounting/RequestLog.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
@@ -21,20 +21,9 @@ const toAttempt = ({ started_at, ...attempt }: Entry["attempts"][number]): Gener
 })
 
 const toEntry = (row: Entry): Generations.Entry => ({
-  id: row.id,
+  ...shown(row),
   created_at: Timestamp.fromMillis(row.reservedAt),
-  workspace_id: row.workspaceId,
-  key_hash: row.keyHash,
-  request_id: row.requestId,
-  external_user: row.externalUser,
-  operation: row.operation,
-  model: row.model,
-  status: row.status,
-  error_status: row.errorStatus,
-  provider: row.provider,
-  upstream_model: row.upstreamModel,
   video_id: row.jobId,
-  is_byok: row.isByok,
   cost: MicroCredits.toCredits(row.cost),
   usage: row.usage ?? {},
   duration_ms: durationOf(row),
@@ -52,10 +41,10 @@ const toGeneration = (row: Entry): Generations.Generation => {
   const cost = MicroCredits.toCredits(row.cost)
   const prompt = input_tokens ?? total_tokens ?? null
   return {
-    id: row.id,
+    // Fields that the contract does not have are left out when the response is encoded.
+    ...shown(row),
     api_type: apiTypes[row.operation] ?? null,
     created_at: Timestamp.fromMillis(row.reservedAt),
-    model: row.model,
     provider_name: provider,
     provider_responses: attempts.map((attempt) => ({
       provider_name: attempt.provider,
@@ -63,7 +52,6 @@ const toGeneration = (row: Entry): Generations.Generation => {
       latency: millis(attempt.seconds),
       ...(attempt === served ? { is_byok: isByok } : attempt.is_byok === undefined ? {} : { is_byok: attempt.is_byok })
     })),
-    is_byok: isByok,
     total_cost: cost,
     usage: cost,
     upstream_inference_cost: isByok ? cost : null,
@@ -76,11 +64,6 @@ const toGeneration = (row: Entry): Generations.Generation => {
     tokens_completion: output_tokens ?? null,
     native_tokens_prompt: prompt,
     native_tokens_completion: output_tokens ?? null,
-    workspace_id: row.workspaceId,
-    request_id: row.requestId,
-    external_user: row.externalUser,
-    status: row.status,
-    error_status: row.errorStatus,
     attempts: attempts.map(toAttempt),
     ...Generations.neutral
   }

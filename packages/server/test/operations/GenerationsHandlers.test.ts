@@ -25,8 +25,10 @@ const gateway = layer({}, [
   })
 ])
 
-const decodeList = Schema.decodeUnknownEffect(Schema.fromJsonString(Generations.ListResponse))
-const decodeOne = Schema.decodeUnknownEffect(Schema.fromJsonString(Generations.Response))
+/** Responses show nothing that the contract does not have. */
+const exactly = { onExcessProperty: "error" } as const
+const decodeList = Schema.decodeUnknownEffect(Schema.fromJsonString(Generations.ListResponse), exactly)
+const decodeOne = Schema.decodeUnknownEffect(Schema.fromJsonString(Generations.Response), exactly)
 
 const list = Effect.fnUntraced(function* (query = "") {
   const { ask, managementKey } = yield* TestGateway
