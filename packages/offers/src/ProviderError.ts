@@ -24,12 +24,7 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>("@model-g
     /** What is wrong with which field, if an adapter's own check found it. */
     issues: Schema.optionalKey(Schema.Array(Issue))
   }
-) {
-  /** Whether to try another provider of the same model. */
-  get canFallBack(): boolean {
-    return false
-  }
-}
+) {}
 
 /**
  * The input exceeds a limit of the upstream. Another provider may accept it.
@@ -45,12 +40,7 @@ export class InputTooLarge extends Schema.TaggedError<InputTooLarge>("@model-gat
     /** Which field is too large, if an adapter's own check found it. */
     issues: Schema.optionalKey(Schema.Array(Issue))
   }
-) {
-  /** Whether to try another provider of the same model. */
-  get canFallBack(): boolean {
-    return true
-  }
-}
+) {}
 
 /**
  * The upstream does not have the model, or not as a model of this kind.
@@ -63,10 +53,6 @@ export class UnknownModel extends Schema.TaggedError<UnknownModel>("@model-gatew
 ) {
   override get message(): string {
     return `unknown model ${this.model}`
-  }
-  /** Whether to try another provider of the same model. */
-  get canFallBack(): boolean {
-    return true
   }
 }
 
@@ -81,10 +67,6 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>("@model-gatew
 ) {
   override get message(): string {
     return "the provider rejected its credentials"
-  }
-  /** Whether to try another provider of the same model. */
-  get canFallBack(): boolean {
-    return true
   }
 }
 
@@ -101,10 +83,6 @@ export class OutOfCredit extends Schema.TaggedError<OutOfCredit>("@model-gateway
   override get message(): string {
     return "the account at the provider is out of credit"
   }
-  /** Whether to try another provider of the same model. */
-  get canFallBack(): boolean {
-    return true
-  }
 }
 
 /**
@@ -119,10 +97,6 @@ export class RateLimited extends Schema.TaggedError<RateLimited>("@model-gateway
   override get message(): string {
     return "the provider's rate limit is exceeded"
   }
-  /** Whether to try another provider of the same model. */
-  get canFallBack(): boolean {
-    return true
-  }
 }
 
 /**
@@ -135,10 +109,6 @@ export class Overloaded extends Schema.TaggedError<Overloaded>("@model-gateway/p
 }) {
   override get message(): string {
     return "the provider is overloaded"
-  }
-  /** Whether to try another provider of the same model. */
-  get canFallBack(): boolean {
-    return true
   }
 }
 
@@ -154,10 +124,6 @@ export class Unavailable extends Schema.TaggedError<Unavailable>("@model-gateway
   override get message(): string {
     return "the provider is not available"
   }
-  /** Whether to try another provider of the same model. */
-  get canFallBack(): boolean {
-    return true
-  }
 }
 
 /**
@@ -168,10 +134,6 @@ export class Unavailable extends Schema.TaggedError<Unavailable>("@model-gateway
 export class Timeout extends Schema.TaggedError<Timeout>("@model-gateway/providers/Timeout")("Timeout", {}) {
   override get message(): string {
     return "the provider did not answer in time"
-  }
-  /** Whether to try another provider of the same model. */
-  get canFallBack(): boolean {
-    return true
   }
 }
 
@@ -188,10 +150,6 @@ export class ConnectionLost extends Schema.TaggedError<ConnectionLost>("@model-g
   override get message(): string {
     return "the connection to the provider was lost before its answer was complete"
   }
-  /** Whether to try another provider of the same model. */
-  get canFallBack(): boolean {
-    return true
-  }
 }
 
 /**
@@ -206,10 +164,6 @@ export class BadResponse extends Schema.TaggedError<BadResponse>("@model-gateway
 ) {
   override get message(): string {
     return `the provider sent an invalid response: ${this.description}`
-  }
-  /** Whether to try another provider of the same model. */
-  get canFallBack(): boolean {
-    return true
   }
 }
 
@@ -236,10 +190,6 @@ export class Simulated extends Schema.TaggedError<Simulated>("@model-gateway/pro
   override get message(): string {
     return `simulated status ${this.status}`
   }
-  /** Whether to try another provider of the same model. */
-  get canFallBack(): boolean {
-    return false
-  }
 }
 
 /**
@@ -264,6 +214,28 @@ export const Reason = Schema.Union([
 
 /** @since 0.1.0 */
 export type Reason = typeof Reason.Type
+
+const fallsBack: Readonly<Record<Reason["_tag"], boolean>> = {
+  InvalidRequest: false,
+  InputTooLarge: true,
+  UnknownModel: true,
+  Unauthorized: true,
+  OutOfCredit: true,
+  RateLimited: true,
+  Overloaded: true,
+  Unavailable: true,
+  Timeout: true,
+  ConnectionLost: true,
+  BadResponse: true,
+  Simulated: false
+}
+
+/**
+ * Whether to try another provider of the same model after a failure for this reason.
+ *
+ * @since 0.1.0
+ */
+export const canFallBack = ({ _tag }: Reason): boolean => fallsBack[_tag]
 
 /**
  * The one failure of every provider.
@@ -298,7 +270,7 @@ export class ProviderError extends Schema.TaggedError<ProviderError>("@model-gat
 
   /** Whether to try another provider of the same model. */
   get canFallBack(): boolean {
-    return this.reason.canFallBack
+    return canFallBack(this.reason)
   }
 }
 

@@ -58,7 +58,7 @@ const outcomeOf = (reason: Reason, isOwn: boolean): Outcome => {
     case "RateLimited":
     case "Overloaded":
     case "Unavailable":
-      return { _tag: "NotTaken", decision, isFinal: !reason.canFallBack, reason }
+      return { _tag: "NotTaken", decision, isFinal: !canFallBack(reason), reason }
   }
 }
 
