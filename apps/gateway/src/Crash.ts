@@ -4,6 +4,7 @@
  *
  * Everything here is synchronous, because the process ends at once.
  */
+import * as ErrorCode from "@model-gateway/core/ErrorCode"
 import * as SafeMessage from "@model-gateway/offers/SafeMessage"
 import { Context } from "effect"
 import { appendFileSync, rmSync, statSync, writeSync } from "node:fs"
@@ -50,7 +51,10 @@ const framesOf = (stack: string): ReadonlyArray<string> =>
     .filter((line) => /^\s+at /.test(line))
     .slice(0, maxFrames)
 
-const codeOf = (error: Error): string => ("code" in error && typeof error.code === "string" ? ` [${error.code}]` : "")
+const codeOf = (error: Error): string => {
+  const code = ErrorCode.of(error)
+  return code === undefined ? "" : ` [${code}]`
+}
 
 /**
  * The error as it may be written down: its message without what looks like a secret, an address or
@@ -61,7 +65,7 @@ const describe = (error: unknown): ReadonlyArray<string> => {
   for (let next = error, count = 0; next !== undefined && count < maxCauses; count++) {
     const lead = count === 0 ? "" : "caused by "
     // Node's message of a rejection with another value quotes the value.
-    if (!(next instanceof Error) || codeOf(next) === " [ERR_UNHANDLED_REJECTION]") {
+    if (!(next instanceof Error) || ErrorCode.of(next) === "ERR_UNHANDLED_REJECTION") {
       return [...lines, `${lead}a thrown value that is no error`]
     }
     const message = next instanceof SyntaxError ? "" : SafeMessage.redact(next.message.slice(0, maxMessage))

@@ -1,13 +1,11 @@
 /**
  * The folder of the database and the files: created if missing, and an error if it cannot be used.
  */
+import * as ErrorCode from "@model-gateway/core/ErrorCode"
 import { Effect } from "effect"
 import { accessSync, constants, mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import { Failure } from "./Failure.ts"
-
-const codeOf = (cause: unknown): string =>
-  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
 
 /** It holds prompts, answers and uploaded files, so other users of this machine have no access. */
 const privateMode = 0o700
@@ -20,19 +18,19 @@ const make = (folder: string): void => {
   try {
     if (!statSync(folder).isDirectory()) throw Object.assign(new Error(), { code: "ENOTDIR" })
   } catch (cause) {
-    if (codeOf(cause) !== "ENOENT" || dirname(folder) === folder) throw cause
+    if (ErrorCode.of(cause) !== "ENOENT" || dirname(folder) === folder) throw cause
     make(dirname(folder))
     try {
       mkdirSync(folder, privateMode)
     } catch (cause) {
       // Another process created it in the meantime.
-      if (codeOf(cause) !== "EEXIST") throw cause
+      if (ErrorCode.of(cause) !== "EEXIST") throw cause
     }
   }
 }
 
 const reasonOf = (cause: unknown): string => {
-  switch (codeOf(cause)) {
+  switch (ErrorCode.of(cause)) {
     case "EACCES":
     case "EPERM":
       return "this user has no permission to write there"

@@ -6,6 +6,7 @@
  */
 import * as Data from "effect/Data"
 import { NodeInspectSymbol } from "effect/Inspectable"
+import * as ErrorCode from "./ErrorCode.ts"
 import { isRetryableStatus } from "./GatewayError.ts"
 import * as Description from "./internal/description.ts"
 
@@ -203,8 +204,5 @@ const reasonOf = (cause: unknown): string =>
 /** The platform's code, such as `ECONNREFUSED`. That of Node's `fetch` is in the error's cause. */
 const describe = (error: unknown): string =>
   error instanceof Error
-    ? (codeOf(error) ?? codeOf(error.cause) ?? (Description.oneLine(error.message) || error.name))
+    ? (ErrorCode.of(error) ?? ErrorCode.of(error.cause) ?? (Description.oneLine(error.message) || error.name))
     : "unknown cause"
-
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined

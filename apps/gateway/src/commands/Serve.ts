@@ -1,4 +1,5 @@
 /** `model-gateway serve`: runs the whole service. */
+import * as ErrorCode from "@model-gateway/core/ErrorCode"
 import { ofPreset } from "@model-gateway/core/WireNames"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
@@ -70,7 +71,7 @@ const layerService = Effect.fnUntraced(function* (
 })
 
 const refused = ({ cause }: ServeError, host: string, port: number): Failure => {
-  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
+  const code = ErrorCode.of(cause)
   switch (code) {
     case "EADDRINUSE":
       return new Failure({

@@ -11,6 +11,7 @@ import { type Call, InvalidResponse } from "../ClientError.ts"
 import { EnvelopeError, isRetryableStatus, statusOf } from "../GatewayError.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import type { GatewayConfig } from "../GatewayConfig.ts"
+import * as RetryAfter from "../RetryAfter.ts"
 import type { WireNames } from "../dialect/WireNames.ts"
 import { type AttemptFailure, requestFailure } from "./attempt.ts"
 
@@ -186,22 +187,10 @@ const complete = (envelope: Envelope, response: HttpClientResponse, retryAfter: 
 const objectAt = (self: object, key: string): object | undefined =>
   Predicate.hasProperty(self, key) && Predicate.isObject(self[key]) ? self[key] : undefined
 
-/**
- * Seconds to wait, from the `Retry-After` header or else from the envelope. A date in the header is
- * compared with the response's `Date`, or with the local clock if a browser hides that header.
- */
+/** Seconds to wait, from the `Retry-After` header or else from the envelope. */
 const retryAfterOf = (response: HttpClientResponse, envelope: unknown, now: number): number | undefined => {
-  const header = response.headers["retry-after"]
-  if (header !== undefined) {
-    const date = response.headers["date"]
-    // `Date.parse` alone would accept "-3" as a day in March 2001. JSON has no infinite numbers.
-    const seconds = /^\d+$/.test(header)
-      ? Math.min(Number(header), Number.MAX_SAFE_INTEGER)
-      : header.endsWith("GMT")
-        ? (Date.parse(header) - (date === undefined ? now : Date.parse(date))) / 1000
-        : undefined
-    if (seconds !== undefined && seconds >= 0) return seconds
-  }
+  const wait = RetryAfter.seconds(response.headers, now)
+  if (wait !== undefined && wait >= 0) return wait
   const metadata = isEnvelope(envelope) ? objectAt(envelope.error, "metadata") : undefined
   const seconds = Predicate.hasProperty(metadata, "retry_after") ? metadata.retry_after : undefined
   return typeof seconds === "number" && seconds >= 0 ? seconds : undefined

@@ -1,5 +1,6 @@
 /** The measuring thread. Answers one question at a time. */
 import * as Schema from "effect/Schema"
+import * as ErrorCode from "@model-gateway/core/ErrorCode"
 import type { AudioFormat } from "@model-gateway/core/Transcription"
 import * as Media from "mediabunny"
 import { type FileHandle, open } from "node:fs/promises"
@@ -158,12 +159,11 @@ const answer = (location: Location): Promise<Answer> =>
  * System errors have a code (`ENOENT`, `EIO`). Everything else is the parser failing on the
  * content.
  */
-const failure = (error: unknown): Answer =>
-  error instanceof Ambiguous
-    ? notAudio(error.message)
-    : error instanceof Error && "code" in error && typeof error.code === "string"
-      ? { _tag: "Unreadable", message: error.code }
-      : notAudio("the audio cannot be decoded")
+const failure = (error: unknown): Answer => {
+  if (error instanceof Ambiguous) return notAudio(error.message)
+  const code = ErrorCode.of(error)
+  return code === undefined ? notAudio("the audio cannot be decoded") : { _tag: "Unreadable", message: code }
+}
 
 parentPort?.on("message", (message: unknown) => {
   void answer(Schema.decodeUnknownSync(Location)(message)).catch(failure).then(say)

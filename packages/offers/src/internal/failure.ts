@@ -1,4 +1,5 @@
 /** What a response with a status other than 2xx means. */
+import * as RetryAfter from "@model-gateway/core/RetryAfter"
 import { Duration } from "effect"
 import type { Headers } from "effect/http"
 import {
@@ -38,19 +39,13 @@ export interface Failure {
   readonly model: string
 }
 
-/**
- * `Retry-After` as seconds or as an HTTP date, which is compared with the response's own `Date` if
- * there is one. A date in the past is no wait.
- */
+/** A longer wait is a mistake of the upstream: about thirty years. */
+const longestSeconds = 999_999_999
+
+/** The wait of `Retry-After`. A date in the past is no wait. */
 export const retryAfterOf = (headers: Headers.Headers, now: number): Duration.Duration | undefined => {
-  const header = headers["retry-after"]?.trim()
-  if (header === undefined) return undefined
-  if (/^\d{1,9}$/.test(header)) return Duration.seconds(Number(header))
-  // `Date.parse` alone would accept "-3" as a day in March 2001.
-  if (!header.endsWith("GMT")) return undefined
-  const sent = Date.parse(headers["date"] ?? "")
-  const wait = Date.parse(header) - (Number.isNaN(sent) ? now : sent)
-  return Number.isNaN(wait) ? undefined : Duration.millis(Math.max(0, wait))
+  const wait = RetryAfter.seconds(headers, now)
+  return wait === undefined || wait > longestSeconds ? undefined : Duration.seconds(Math.max(0, wait))
 }
 
 /** The longer wait. */

@@ -5,6 +5,7 @@
  * match the schemas, bodies that are too large or incomplete, unknown routes, an unavailable
  * database, and defects.
  */
+import * as ErrorCode from "@model-gateway/core/ErrorCode"
 import { EnvelopeError, type Issue, phrases } from "@model-gateway/core/GatewayError"
 import { type Cause, Effect, SchemaAST, SchemaIssue } from "effect"
 import { HttpServerError, Multipart } from "effect/http"
@@ -126,11 +127,6 @@ const fromSchema = (error: HttpApiError.HttpApiSchemaError): Classified => {
   return badRequest(Issues.summaryOf(issues), issues)
 }
 
-const codeOf = (error: unknown): string | undefined =>
-  typeof error === "object" && error !== null && "code" in error && typeof error.code === "string"
-    ? error.code
-    : undefined
-
 /** Errors of a full or broken disk while an upload is stored. */
 const diskErrors = new Set(["ENOSPC", "EDQUOT", "EIO", "EROFS", "EMFILE", "ENFILE", "EACCES", "EPERM", "ENOENT"])
 
@@ -151,7 +147,7 @@ const isReachedLimit = (error: unknown): boolean => {
 
 const isDiskError = (error: unknown): boolean => {
   for (const inner of causeChain(error)) {
-    const code = codeOf(inner)
+    const code = ErrorCode.of(inner)
     if (code !== undefined && diskErrors.has(code)) return true
   }
   return false
@@ -320,7 +316,7 @@ const framesOf = ({ stack = "" }: Error, most = 8): ReadonlyArray<string> =>
  */
 export const kindOf = (error: unknown): string => {
   if (error instanceof StorageError || !(error instanceof Error)) return describe(error)
-  const codes = Array.from(causeChain(error), codeOf).filter((code) => code !== undefined)
+  const codes = Array.from(causeChain(error), ErrorCode.of).filter((code) => code !== undefined)
   const place = [...codes, ...framesOf(error, 3)]
   return [error.name, ...(place.length === 0 ? [error.message.slice(0, 200)] : place)].join("\n")
 }

@@ -7,10 +7,11 @@
  * each owner a few at a time. Names that the operator chose are asked of the operating system,
  * which also knows `/etc/hosts` and search domains: one look-up of a name at a time, for all.
  */
+import * as ErrorCode from "@model-gateway/core/ErrorCode"
 import { Cache, Context, Data, Duration, Effect, Exit, Option, Semaphore } from "effect"
 import { lookup as systemLookup, type LookupAddress, promises, type RecordWithTtl } from "node:dns"
 import type { LookupFunction } from "node:net"
-import * as FairShare from "../internal/FairShare.ts"
+import * as FairShare from "@model-gateway/offers/FairShare"
 
 /** An address, and for how many seconds it may be used. */
 export interface Found extends LookupAddress {
@@ -63,10 +64,7 @@ const ageOfFailure = Duration.seconds(5)
 
 const ageOfSystem = Duration.seconds(30)
 
-const codeOf = (error: unknown): unknown =>
-  typeof error === "object" && error !== null && "code" in error ? error.code : undefined
-
-const isMissing = (error: unknown): boolean => ["ENOTFOUND", "ENODATA"].some((code) => code === codeOf(error))
+const isMissing = (error: unknown): boolean => ["ENOTFOUND", "ENODATA"].includes(ErrorCode.of(error) ?? "")
 
 /**
  * Asks name servers: those given, such as `10.0.0.53` or `[::1]:5353`, or by default those of the

@@ -2,6 +2,8 @@
  * Sends one request to a URL of a caller, with limits on what the receiver can cost: 15 seconds,
  * 64 KiB of a response, one more second for its body.
  */
+import * as ErrorCode from "@model-gateway/core/ErrorCode"
+import * as RetryAfter from "@model-gateway/core/RetryAfter"
 import { Clock, Duration, Effect, Stream } from "effect"
 import { type HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
@@ -29,18 +31,19 @@ const maxResponseBytes = 65_536
 /** The most bytes of a response that are returned. */
 export const maxExcerptBytes = 1024
 
-const retryAfterOf = (response: HttpClientResponse.HttpClientResponse, now: number): Duration.Duration | undefined => {
-  const text = response.headers["retry-after"]
-  if (text === undefined) return undefined
-  const millis = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
-  return Number.isFinite(millis) && millis > 0 ? Duration.millis(millis) : undefined
+const retryAfterOf = (
+  { headers }: HttpClientResponse.HttpClientResponse,
+  now: number
+): Duration.Duration | undefined => {
+  const wait = RetryAfter.seconds(headers, now)
+  return wait === undefined || wait <= 0 ? undefined : Duration.seconds(wait)
 }
 
 const reasonOf = ({ reason }: HttpClientError.HttpClientError): string => {
   if (reason.cause instanceof NotPublic) return reason.cause.message
   const { cause } = reason
   // undici has the reason of a failed connection in a code such as ECONNREFUSED.
-  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : reason._tag
+  return ErrorCode.of(cause) ?? reason._tag
 }
 
 /** Some hosts reject requests without one. */

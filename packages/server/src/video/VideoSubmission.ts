@@ -5,8 +5,7 @@
  * called, and the result counts toward its circuit. The router gets this one candidate only,
  * because another one may be tried only after it is recorded that this one has not taken the job.
  */
-import type { Reason } from "@model-gateway/offers/ProviderError"
-import { Timeout } from "@model-gateway/offers/ProviderError"
+import { canFallBack, type Reason, Timeout } from "@model-gateway/offers/ProviderError"
 import type { JobHandle, VideoRequest } from "@model-gateway/offers/Video"
 import type { VideoOffer } from "@model-gateway/offers/Offer"
 import { Clock, Duration, Effect } from "effect"

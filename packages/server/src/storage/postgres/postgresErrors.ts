@@ -1,4 +1,5 @@
 /** What the errors of Postgres and of the connection to it mean. */
+import * as ErrorCode from "@model-gateway/core/ErrorCode"
 import type { SqlErrorReason } from "effect/sql/SqlError"
 
 /** A sentence, and whether the same request may succeed later without anyone's help. */
@@ -47,17 +48,12 @@ const byCode: Readonly<Record<string, Meaning>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: unverified
 }
 
-const codeOf = (cause: unknown): string | undefined =>
-  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string"
-    ? cause.code
-    : undefined
-
 /** Whether a text has a character that Postgres cannot store: U+0000. */
-export const isUnstorable = ({ cause }: SqlErrorReason): boolean => codeOf(cause) === "22021"
+export const isUnstorable = ({ cause }: SqlErrorReason): boolean => ErrorCode.of(cause) === "22021"
 
 /** The meaning of an error, or `undefined` if only a general one applies. */
 export const meaningOf = ({ _tag, cause, operation }: SqlErrorReason): Meaning | undefined => {
-  const known = byCode[codeOf(cause) ?? ""]
+  const known = byCode[ErrorCode.of(cause) ?? ""]
   if (known !== undefined) return known
   switch (_tag) {
     case "AuthenticationError":

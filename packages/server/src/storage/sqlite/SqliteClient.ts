@@ -9,6 +9,7 @@
  * and never fails later because of a stale snapshot. Waiting never blocks the process; see
  * `sqliteConnection.ts`.
  */
+import * as ErrorCode from "@model-gateway/core/ErrorCode"
 import { Context, Effect, identity, Layer, type Scope, Semaphore, Stream } from "effect"
 import { layer as layerReactivity, type Reactivity } from "effect/reactivity/Reactivity"
 import * as SqlClient from "effect/sql/SqlClient"
@@ -52,11 +53,8 @@ const unopened = (filename: string, why: string, cause: unknown) =>
     cause
   })
 
-const codeOf = (cause: unknown): string =>
-  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
-
 const folderProblem = (cause: unknown): string => {
-  switch (codeOf(cause)) {
+  switch (ErrorCode.of(cause)) {
     case "EACCES":
     case "EPERM":
     case "EROFS":
