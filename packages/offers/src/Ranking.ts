@@ -283,16 +283,8 @@ export const rank = Effect.fnUntraced(function* (
  *
  * @since 0.1.0
  */
-export const bytesUpTo = (text: string, most: number): number => {
-  if (text.length >= most) return most
-  let bytes = 0
-  for (let at = 0; at < text.length && bytes < most; at++) {
-    const unit = text.charCodeAt(at)
-    // Each half of a surrogate pair takes two of the four bytes.
-    bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3
-  }
-  return Math.min(bytes, most)
-}
+export const bytesUpTo = (text: string, most: number): number =>
+  text.length >= most ? most : Math.min(Buffer.byteLength(text), most)
 
 /** For the tokens that separate query and document. */
 const separators = 16

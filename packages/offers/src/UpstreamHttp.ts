@@ -251,21 +251,14 @@ const parse = (text: string, response: HttpClientResponse.HttpClientResponse): E
   })
 
 /** The first bytes of a body as text. */
-const read = (response: HttpClientResponse.HttpClientResponse, most: number) =>
-  Effect.suspend(() => {
-    const decoder = new TextDecoder()
-    let size = 0
-    let text = ""
-    return response.stream.pipe(
-      Stream.takeUntil((chunk) => (size += chunk.length) > most),
-      Stream.runForEach((chunk) =>
-        Effect.sync(() => {
-          text += decoder.decode(chunk, { stream: true })
-        })
-      ),
-      Effect.map(() => text + decoder.decode())
-    )
-  })
+const read = (response: HttpClientResponse.HttpClientResponse, most: number) => {
+  let size = 0
+  return response.stream.pipe(
+    Stream.takeUntil((chunk) => (size += chunk.length) > most),
+    Stream.decodeText,
+    Stream.mkString
+  )
+}
 
 /**
  * Makes the calls of one upstream over the `HttpClient` of the context.

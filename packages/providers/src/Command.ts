@@ -118,22 +118,17 @@ const place = Effect.fnUntraced(function* (
 // Response mapping
 
 /** The stream as text, if it is not too long. */
-const read = <E>(stream: Stream.Stream<Uint8Array, E>): Effect.Effect<string, ProviderError> =>
-  Effect.suspend(() => {
-    const decoder = new TextDecoder()
-    let size = 0
-    let text = ""
-    return stream.pipe(
-      Stream.mapError(() => failWith("the output of the command cannot be read")),
-      Stream.runForEach((chunk) => {
-        size += chunk.length
-        if (size > maxOutputBytes) return Effect.fail(failWith(`more than ${maxOutputBytes} bytes`))
-        text += decoder.decode(chunk, { stream: true })
-        return Effect.void
-      }),
-      Effect.map(() => text + decoder.decode())
-    )
-  })
+const read = <E>(stream: Stream.Stream<Uint8Array, E>): Effect.Effect<string, ProviderError> => {
+  let size = 0
+  return stream.pipe(
+    Stream.mapError(() => failWith("the output of the command cannot be read")),
+    Stream.tap((chunk) =>
+      (size += chunk.length) > maxOutputBytes ? Effect.fail(failWith(`more than ${maxOutputBytes} bytes`)) : Effect.void
+    ),
+    Stream.decodeText,
+    Stream.mkString
+  )
+}
 
 /**
  * The text of a file that a program wrote. A link is not followed, because the gateway may read
