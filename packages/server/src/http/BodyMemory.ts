@@ -14,7 +14,7 @@
  */
 import { Context, Data, Deferred, Effect, Layer, Stream } from "effect"
 import { processLimit } from "@model-gateway/offers/ResponseMemory"
-import * as FairShare from "../internal/FairShare.ts"
+import * as FairShare from "@model-gateway/offers/FairShare"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 

@@ -8,7 +8,7 @@
  */
 import type { Offer } from "@model-gateway/offers/Offer"
 import { type Duration, Effect } from "effect"
-import * as FairShare from "../internal/FairShare.ts"
+import * as FairShare from "@model-gateway/offers/FairShare"
 
 /**
  * The most calls of all keys that wait for one offer. It bounds the memory and the files of waiting

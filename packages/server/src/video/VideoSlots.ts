@@ -9,7 +9,7 @@
  * So it does not delay open jobs at a provider that does not answer.
  */
 import { Data, Duration, Effect, type Scope } from "effect"
-import * as FairShare from "../internal/FairShare.ts"
+import * as FairShare from "@model-gateway/offers/FairShare"
 import type { VideoJob } from "./VideoJob.ts"
 
 /** A slot that is held until its scope closes. */

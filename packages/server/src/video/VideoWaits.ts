@@ -6,7 +6,7 @@
  * when this process has changed it. A change is read once, however many polls wait for it.
  */
 import { Context, Deferred, Effect, Exit, Latch, Layer, type Scope } from "effect"
-import * as FairShare from "../internal/FairShare.ts"
+import * as FairShare from "@model-gateway/offers/FairShare"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import type { VideoJob } from "./VideoJob.ts"

@@ -25,7 +25,7 @@ import { Cause, Clock, Context, Duration, Effect, Layer, Option, Result, Schedul
 import { ObjectStore } from "../objects/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Failures from "../http/Failures.ts"
-import * as FairShare from "../internal/FairShare.ts"
+import * as FairShare from "@model-gateway/offers/FairShare"
 import * as Metrics from "../observability/Metrics.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
