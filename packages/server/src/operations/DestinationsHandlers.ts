@@ -7,7 +7,7 @@ import { Effect, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
-import type { Destination, Options, Secrets, Settings } from "../broadcast/Destination.ts"
+import type { Destination, Secrets, Settings } from "../broadcast/Destination.ts"
 import { DestinationNotFound, DestinationStore } from "../broadcast/DestinationStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
@@ -134,7 +134,7 @@ const make = Effect.gen(function* () {
     present: Settings,
     request: typeof Destinations.UpdateRequest.Type
   ): Effect.fn.Return<Settings, BadRequest> {
-    const { config = {} } = request
+    const { config = {}, enabled, name, regions: _regions, ...options } = request
     const field = type === "webhook" ? "url" : "endpoint"
     const url = config[field] ?? present.options.url
     const problem = url === "" ? `Missing: it is required for ${type}` : OutboundUrl.problemOf(url, outboundExemptHosts)
@@ -145,27 +145,10 @@ const make = Effect.gen(function* () {
     const secret = signing_secret === undefined || isMask(signing_secret) ? secrets.signing_secret : signing_secret
     const all = problem === undefined ? issues : [{ path: `config.${field}`, message: problem }, ...issues]
     if (all.length > 0) return yield* invalid(all)
-    const { options } = present
     return {
-      name: Change.valueOf(request.name, present.name),
-      enabled: Change.valueOf(request.enabled, present.enabled),
-      options: {
-        url,
-        method: Change.valueOf(config.method, options.method),
-        api_key_hashes: Change.valueOf(request.api_key_hashes, options.api_key_hashes),
-        broadcast_generation_cost: Change.valueOf(request.broadcast_generation_cost, options.broadcast_generation_cost),
-        broadcast_generation_identity: Change.valueOf(
-          request.broadcast_generation_identity,
-          options.broadcast_generation_identity
-        ),
-        broadcast_generation_request_context: Change.valueOf(
-          request.broadcast_generation_request_context,
-          options.broadcast_generation_request_context
-        ),
-        filter_rules: Change.valueOf(request.filter_rules, options.filter_rules),
-        privacy_mode: Change.valueOf(request.privacy_mode, options.privacy_mode),
-        sampling_rate: Change.valueOf(request.sampling_rate, options.sampling_rate)
-      } satisfies Options,
+      name: name ?? present.name,
+      enabled: enabled ?? present.enabled,
+      options: Change.apply(present.options, { ...options, url, method: config.method }),
       secrets: Redacted.make({
         headers,
         ...(type === "webhook" && secret !== undefined ? { signing_secret: secret } : {})

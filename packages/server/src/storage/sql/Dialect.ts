@@ -199,17 +199,6 @@ export const textOrNull = (row: Row, column: string): string | null => {
 export const oneOfOrNull = <A extends string>(row: Row, column: string, values: ReadonlyArray<A>): A | null =>
   values.find((value) => value === row[column]) ?? null
 
-/** Reads a column that holds one of these texts. */
-export const oneOf = <A extends string>(row: Row, column: string, values: ReadonlyArray<A>): A =>
-  oneOfOrNull(row, column, values) ?? mistyped(column, values.join(" | "))
-
-/** Reads a column of bytes that may be null. */
-export const bytesOrNull = (row: Row, column: string): Uint8Array | null => {
-  const value = row[column]
-  if (value instanceof Uint8Array) return value
-  return value === null || value === undefined ? null : mistyped(column, "bytes")
-}
-
 /** Reads a boolean stored as `0` or `1`. */
 export const bool = (row: Row, column: string): boolean => int(row, column) !== 0
 
