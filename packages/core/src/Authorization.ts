@@ -9,8 +9,8 @@ import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { Unauthorized } from "./GatewayError.ts"
 
 /**
- * `Authorization: Bearer <API_KEY>`. A missing, malformed or unknown key is a 401. A key that is not
- * of the kind that the operation requires is a 403, before the request is read.
+ * `Authorization: Bearer <API_KEY>`. A missing, malformed or unknown key is a 401. A key that is
+ * not of the kind that the operation requires is a 403, before the request is read.
  *
  * @since 0.1.0
  */

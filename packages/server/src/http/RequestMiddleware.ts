@@ -36,7 +36,7 @@ const isClientAbort = (cause: Cause.Cause<unknown>): boolean =>
 const contentTypes = (operation: Operations.Operation | undefined): string =>
   operation?.contentTypes.join(" or ") ?? "application/json"
 
-/** An error response that is no error: the router or the builder rejected a content type or a size. */
+/** The failure of a response without an envelope: the router rejected a content type or a size. */
 const converted = (operation: Operations.Operation | undefined, status: number): Failures.Classified => {
   const failure: Envelope.Failure =
     status === 413

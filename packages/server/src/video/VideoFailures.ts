@@ -7,6 +7,28 @@ import type { VideoJob } from "./VideoJob.ts"
 import type { VideoJobs } from "./VideoJobs.ts"
 
 /**
+ * For the log: no content of the request, and of the upstream's response only what was wrong with
+ * it.
+ */
+const reasonOf = (error: RetryDecision.DownloadFailure): string => {
+  switch (error._tag) {
+    case "ObjectStoreError":
+      return error.reason
+    case "ProviderError":
+      return error.reason._tag === "BadResponse" ? `BadResponse: ${error.reason.description}` : error.reason._tag
+    case "TooMuchVideo":
+    case "VideoTooSlow":
+      return error.message
+  }
+}
+
+/** Logs a failure of an upstream. */
+export const note = (job: VideoJob, what: string, error: RetryDecision.DownloadFailure): Effect.Effect<void> =>
+  Effect.logWarning(what).pipe(
+    Effect.annotateLogs({ job_id: job.id, provider: job.provider, reason: reasonOf(error), step: job.step })
+  )
+
+/**
  * After `mostFailures` consecutive failures of all candidates, the job fails. `removeVideos`
  * deletes what an earlier attempt has stored of it.
  */

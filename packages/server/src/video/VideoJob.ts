@@ -1,13 +1,14 @@
 /** A video job as it is stored, as a database row, and in its wire format. */
 import { type Job, Request, Status } from "@model-gateway/core/Video"
 import type { JobHandle } from "@model-gateway/offers/Video"
-import { Data, Effect, Schema, SchemaGetter } from "effect"
+import { Clock, Data, Effect, Schema, SchemaGetter } from "effect"
 import { Model } from "effect/schema"
 import type { Row } from "effect/sql/SqlConnection"
 import { hash } from "node:crypto"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Attempt from "../accounting/Attempt.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
+import * as Metrics from "../observability/Metrics.ts"
 import * as Table from "../storage/sql/Table.ts"
 import * as VideoRequests from "./VideoRequest.ts"
 import { CandidatesJson, isOwn, warningsOf } from "./VideoCandidate.ts"
@@ -112,6 +113,14 @@ export class VideoJobNotFound extends Data.TaggedError("VideoJobNotFound")<{ rea
  */
 export const isUnresolved = ({ askedAt, handle, status }: VideoJob): boolean =>
   (status === "cancelled" || status === "expired") && askedAt !== null && handle === null
+
+/** Whether the job's deadline has passed. */
+export const isOverdue = ({ deadlineAt }: VideoJob): Effect.Effect<boolean> =>
+  Effect.map(Clock.currentTimeMillis, (now) => now >= deadlineAt)
+
+/** Counts a transition. Null: there was none. */
+export const entered = (job: VideoJob | null): Effect.Effect<void> =>
+  job === null ? Effect.void : Metrics.jobEntered(job.status)
 
 /**
  * The token under which the job is submitted to its provider. It stays the same across retries and

@@ -2,10 +2,8 @@
  * Advances video jobs: submits them upstream, polls their progress and downloads the results.
  *
  * Every process of the service is a worker. A message wakes one of them for one job. The worker
- * first compares the message's step with the row's. It then makes one transition, or, while the job
- * is young, stays with it and polls at short intervals. When the next poll is further away, or
- * other jobs wait for a slot, it hands the job back to the queue, so that a long render occupies no
- * slot.
+ * first compares the message's step with the row's. It then makes one transition, or follows the job
+ * for a while ({@link VideoPolling}).
  *
  * On a definite rejection the next candidate is tried, after the last one with a growing delay. A
  * job that an upstream has accepted stays there. The job fails after too many consecutive failures
@@ -15,13 +13,11 @@
  * the job fails, unless the offer is idempotent: then it is submitted again with the same token.
  */
 import type { VideoOffer } from "@model-gateway/offers/Offer"
-import type { Charge } from "@model-gateway/offers/Pricing"
 import type { ProviderError } from "@model-gateway/offers/ProviderError"
 import { ProviderError as UpstreamError, Timeout } from "@model-gateway/offers/ProviderError"
-import * as SafeMessage from "@model-gateway/offers/SafeMessage"
 import type { JobHandle, VideoRequest } from "@model-gateway/offers/Video"
 import { isFinal } from "@model-gateway/core/Video"
-import { Cause, Clock, Context, Duration, Effect, Layer, Option, Result, Schedule, type Scope, Semaphore } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Layer, Schedule, type Scope, Semaphore } from "effect"
 import { ObjectStore } from "../objects/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Failures from "../http/Failures.ts"
@@ -38,9 +34,10 @@ import * as VideoCandidate from "./VideoCandidate.ts"
 import * as VideoDownload from "./VideoDownload.ts"
 import * as VideoEnd from "./VideoEnd.ts"
 import * as VideoFailures from "./VideoFailures.ts"
-import { isUnresolved, type VideoJob } from "./VideoJob.ts"
+import { entered, isOverdue, isUnresolved, type VideoJob } from "./VideoJob.ts"
 import { VideoJobs } from "./VideoJobs.ts"
 import { type Message, VideoQueue } from "./VideoQueue.ts"
+import * as VideoPolling from "./VideoPolling.ts"
 import * as VideoRequests from "./VideoRequest.ts"
 import { VideoSignals } from "./VideoSignals.ts"
 import * as VideoSlots from "./VideoSlots.ts"
@@ -95,26 +92,9 @@ const maxSubmissionBytes = 48 * 1024 * 1024
 /** Requests of this many bytes or more are read one at a time. */
 const largeRequest = 1024 * 1024
 
-/** A job with a longer wait goes back to the queue, whose clock counts whole seconds. */
-const longestStay = Duration.seconds(2)
-
 /** How long a job of this age waits before it asks for a slot again. */
 export const slotDelay = (age: Duration.Duration): Duration.Duration =>
   Duration.clamp(Duration.times(age, 1 / 10), { minimum: Duration.seconds(1), maximum: Duration.seconds(15) })
-
-/**
- * How long to wait before the next poll: a fortieth of the job's age, between a quarter of a second
- * and 5 seconds, and no less than the upstream asks for.
- */
-export const pollDelay = (
-  age: Duration.Duration,
-  pollInterval: Duration.Duration = Duration.zero,
-  retryAfter: Duration.Duration = Duration.zero
-): Duration.Duration =>
-  Duration.max(
-    Duration.clamp(Duration.times(age, 1 / 40), { minimum: Duration.millis(250), maximum: Duration.seconds(5) }),
-    Duration.max(pollInterval, Duration.min(retryAfter, RetryDecision.longestWait))
-  )
 
 const timedOut = new UpstreamError({ reason: new Timeout() })
 
@@ -139,17 +119,11 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     wholeVideo: Duration.fromInputUnsafe(options?.contentTimeout ?? "15 minutes"),
     timedOut
   })
-  const { failJob, failLost, retry, tryNextProvider } = VideoFailures.make(jobs, videos.remove, options?.failures ?? 30)
+  const failures = VideoFailures.make(jobs, videos.remove, options?.failures ?? 30)
+  const { failJob, failLost, retry, tryNextProvider } = failures
 
   const timed = <A>(call: Effect.Effect<A, ProviderError>) =>
     Effect.timeoutOrElse(call, { duration: callTimeout, orElse: () => Effect.fail(timedOut) })
-
-  const entered = (job: VideoJob | null) => (job === null ? Effect.void : Metrics.jobEntered(job.status))
-
-  const note = (job: VideoJob, what: string, error: RetryDecision.DownloadFailure) =>
-    Effect.logWarning(what).pipe(
-      Effect.annotateLogs({ job_id: job.id, provider: job.provider, reason: reasonOf(error), step: job.step })
-    )
 
   /**
    * Reads the request of a submission. Large ones are read one after the other with pauses, because
@@ -176,7 +150,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     // The job is over whatever the upstream answers. In the worst case the upstream works for
     // nothing.
     yield* timed(candidate.offer.cancel(handle, candidate.credential)).pipe(
-      Effect.catch((error) => note(job, "A cancelled video job could not be cancelled upstream", error))
+      Effect.catch((error) => VideoFailures.note(job, "A cancelled video job could not be cancelled upstream", error))
     )
   })
 
@@ -224,7 +198,8 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       if (outcome._tag === "NotTaken" && !mayHaveIt) return yield* jobs.resolve(job.id)
       return yield* new UnresolvedVideo.NotResolved({ provider: job.provider })
     }
-    if (reason !== undefined) yield* note(job, "A video job was not accepted upstream", new UpstreamError({ reason }))
+    if (reason !== undefined)
+      yield* VideoFailures.note(job, "A video job was not accepted upstream", new UpstreamError({ reason }))
     if (outcome._tag === "NotTaken" && outcome.isFinal) return yield* failJob(job, decision.error)
     if (outcome._tag === "Unknown" && !isIdempotent) return yield* failLost(job)
     yield* outcome._tag === "Unknown" || mayHaveIt
@@ -232,87 +207,9 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       : tryNextProvider(job, failures, decision)
   })
 
+  const follow = VideoPolling.make({ jobs, signals, videos, failures, unlessEnded, timed })
+
   const resolve = UnresolvedVideo.make({ jobs, candidateOf, requestFor, submitTo, cancelUpstream, mostAttempts })
-
-  /**
-   * Copies the results and completes the job. If the job ends meanwhile, the copies are deleted.
-   */
-  const finish = Effect.fnUntraced(function* (
-    job: VideoJob,
-    upstream: VideoDownload.Upstream,
-    count: number,
-    charge: Charge,
-    failures: number
-  ) {
-    const fetched = yield* unlessEnded(job, Effect.result(videos.fetchAll(job, upstream, count)))
-    if (Option.isSome(fetched) && Result.isFailure(fetched.value)) {
-      const error = fetched.value.failure
-      yield* note(job, "A finished video could not be downloaded", error)
-      const decision = RetryDecision.ofDownload(error, VideoCandidate.isOwn(job))
-      return yield* retry(job, failures + 1, decision, upstream.offer.pollInterval)
-    }
-    const completed =
-      Option.isSome(fetched) && Result.isSuccess(fetched.value)
-        ? yield* jobs.complete(job, fetched.value.success, charge, VideoCandidate.costOf(job, charge.cost))
-        : null
-    if (completed !== null) return yield* Effect.andThen(entered(completed), Metrics.spent("video", completed.cost))
-    const now = yield* jobs.find(job.id)
-    // If another worker completed the job, these objects are its copies, under the same keys.
-    if (now === null || (isFinal(now.status) && now.status !== "completed")) yield* videos.remove(job)
-  })
-
-  /** Polls until the job is over or the next poll is too far away to stay. */
-  const follow = Effect.fnUntraced(function* (
-    job: VideoJob,
-    slot: VideoSlots.Slot,
-    upstream: VideoDownload.Upstream,
-    failures: number
-  ) {
-    const { credential, offer, submitted } = upstream
-    const changed = yield* signals.watch(job.id)
-    let progress = job.progress
-    let warned: VideoJob = job
-    while (true) {
-      const answer = yield* unlessEnded(job, Effect.result(timed(offer.poll(submitted, credential))))
-      if (Option.isNone(answer)) return
-      const polled = answer.value
-      if (Result.isFailure(polled)) {
-        yield* note(job, "The status of a video job could not be read from the upstream", polled.failure)
-        const decision = RetryDecision.ofPoll(polled.failure.reason, VideoCandidate.isOwn(job))
-        return yield* retry(job, failures + 1, decision, offer.pollInterval)
-      }
-      const status = polled.success
-      const candidates = VideoCandidate.withWarnings(warned, status.warnings ?? [])
-      if (candidates !== undefined) {
-        yield* jobs.warn(job, candidates)
-        warned = { ...job, candidates }
-      }
-      if (status.status === "completed") {
-        if (status.outputs === 0) return yield* failJob(job, "the provider finished the job without a video")
-        return yield* finish(job, upstream, status.outputs, status.charge, failures)
-      }
-      if (status.status === "failed") {
-        return yield* failJob(job, SafeMessage.make(status.message) ?? "the provider could not make the video")
-      }
-      yield* changed.close
-      const reached = status.progress === undefined ? progress : Math.min(1, Math.max(0, status.progress))
-      if (reached !== null && reached !== progress) yield* jobs.progress(job, reached)
-      progress = reached
-      const age = Duration.millis((yield* Clock.currentTimeMillis) - job.createdAt)
-      const delay = yield* RetryDecision.jittered(pollDelay(age, offer.pollInterval, status.retryAfter))
-      if (slot.isWanted() || Duration.isGreaterThanOrEqualTo(delay, longestStay)) {
-        yield* jobs.postpone(job, delay, 0)
-        return
-      }
-      yield* Effect.race(Effect.sleep(delay), changed.await)
-      const now = yield* jobs.find(job.id)
-      // Whoever advanced the job has offered another message.
-      if (now?.step !== job.step) return
-      if (yield* isOverdue(job)) return yield* Effect.flatMap(jobs.expire(job), entered)
-    }
-  }, Effect.scoped)
-
-  const isOverdue = (job: VideoJob) => Effect.map(Clock.currentTimeMillis, (now) => now >= job.deadlineAt)
 
   /**
    * Hands back a job for which there is no slot. The longer it waits already, the later it comes
@@ -382,22 +279,6 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   return VideoWorker.of({ handle, expireOverdue })
 })
-
-/**
- * For the log: no content of the request, and of the upstream's response only what was wrong with
- * it.
- */
-const reasonOf = (error: RetryDecision.DownloadFailure): string => {
-  switch (error._tag) {
-    case "ObjectStoreError":
-      return error.reason
-    case "ProviderError":
-      return error.reason._tag === "BadResponse" ? `BadResponse: ${error.reason.description}` : error.reason._tag
-    case "TooMuchVideo":
-    case "VideoTooSlow":
-      return error.message
-  }
-}
 
 /** The worker without its loop: nothing runs by itself. */
 export const layer = (

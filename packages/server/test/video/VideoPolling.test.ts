@@ -10,7 +10,8 @@ import {
 import { Clock, Duration, Effect, Layer, Stream } from "effect"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import type { VideoQueue } from "../../src/video/VideoQueue.ts"
-import { layer as layerWorker, type Options, pollDelay, type VideoWorker } from "../../src/video/VideoWorker.ts"
+import { pollDelay } from "../../src/video/VideoPolling.ts"
+import { layer as layerWorker, type Options, type VideoWorker } from "../../src/video/VideoWorker.ts"
 import { layer, makeUpstream, model, payer, submit, type Upstream } from "./TestVideo.ts"
 import { charged, money, read, untouched, work } from "./TestWorker.ts"
 
