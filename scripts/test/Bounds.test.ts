@@ -28,7 +28,7 @@ const perCall = new Set<string>([
   "server/operations/TranscriptionBody.ts audio",
   "server/operations/TranscriptionBody.ts text",
   // Of the program's own text, made once.
-  "server/http/Operations.ts byEndpoint",
+  "server/http/Routes.ts byEndpoint",
   "server/openapi/Components.ts byEncoded",
   "server/openapi/Components.ts byPart",
   "server/openapi/JsonSchema.ts made",

@@ -1,5 +1,5 @@
 /** Helpers of tests over HTTP: read error envelopes, send JSON. */
-import { all, type Operation } from "../src/http/Operations.ts"
+import { all, type Route } from "../src/http/Routes.ts"
 import { Effect, Schema } from "effect"
 import { type Answer, type Ask, TestGateway } from "./TestGateway.ts"
 
@@ -50,7 +50,7 @@ export const post = (path: string, body: unknown, ask?: Ask) =>
   )
 
 /** An operation of the contract by its name. */
-export const operation = (name: string): Operation => {
+export const operation = (name: string): Route => {
   const found = all.find((candidate) => candidate.name === name)
   if (found === undefined) throw new Error(`no operation ${name}`)
   return found

@@ -13,7 +13,7 @@ import type { RateLimiter } from "effect/persistence/RateLimiter"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as ClientAddress from "../http/ClientAddress.ts"
 import * as Failures from "../http/Failures.ts"
-import * as Operations from "../http/Operations.ts"
+import * as Routes from "../http/Routes.ts"
 import { RequestContext } from "../http/RequestContext.ts"
 import { type Caller, CurrentCaller } from "./Caller.ts"
 import * as FailedAuthentications from "./FailedAuthentications.ts"
@@ -47,7 +47,7 @@ const wrongKind: { readonly [Who in Access]: (caller: Caller) => Forbidden | und
 }
 
 /** Why the caller may not call the operation. Undefined: it may. */
-const refusalOf = (caller: Caller, operation: Operations.Operation | undefined): Forbidden | undefined => {
+const refusalOf = (caller: Caller, operation: Routes.Route | undefined): Forbidden | undefined => {
   if (operation === undefined) return undefined
   const { access, errors, name } = operation
   const permitted = caller.ephemeral?.operations ?? null
@@ -82,7 +82,7 @@ const make = Effect.gen(function* () {
       Effect.withFiber((fiber) => {
         const record = Context.getUnsafe(fiber.context, RequestContext)
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        const operation = Operations.of(endpoint)
+        const operation = Routes.of(endpoint)
         record.endpoint = endpoint
         return Effect.flatMap(Effect.orDie(authenticate(credential, request)), (caller) => {
           record.userId = caller.key.creatorUserId

@@ -11,7 +11,7 @@ import * as BodyLimit from "./BodyLimit.ts"
 import { BodyMemory, type Owner } from "./BodyMemory.ts"
 import * as Issues from "../internal/Issues.ts"
 import * as JsonBody from "./JsonBody.ts"
-import * as Operations from "./Operations.ts"
+import * as Routes from "./Routes.ts"
 import * as PayloadIssues from "./PayloadIssues.ts"
 import * as RequestContext from "./RequestContext.ts"
 import * as WireWords from "../dialect/WireWords.ts"
@@ -49,7 +49,7 @@ interface Plan {
 }
 
 const planOf = (endpoint: HttpApiEndpoint.Top, limits: BodyLimits): Plan => {
-  const operation = Operations.of(endpoint)
+  const operation = Routes.of(endpoint)
   return {
     limitOf: (isForm) => BodyLimit.of(limits, operation?.bodyLimit ?? {}, isForm),
     payload: PayloadIssues.make(endpoint),

@@ -5,7 +5,7 @@
  */
 import { type Metadata, retryAfterStatuses } from "@model-gateway/core/GatewayError"
 import { HttpServerResponse } from "effect/http"
-import * as Operations from "./Operations.ts"
+import * as Routes from "./Routes.ts"
 import type { RequestRecord } from "./RequestContext.ts"
 import * as WireWords from "../dialect/WireWords.ts"
 
@@ -20,7 +20,7 @@ export interface Failure {
 }
 
 const hasTopLevelMessage = ({ endpoint }: RequestRecord): boolean =>
-  endpoint !== undefined && Operations.of(endpoint)?.topLevelMessage === true
+  endpoint !== undefined && Routes.of(endpoint)?.topLevelMessage === true
 
 /** The response for a failure. */
 export const respond = (record: RequestRecord, failure: Failure): HttpServerResponse.HttpServerResponse => {

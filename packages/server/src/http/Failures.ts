@@ -18,7 +18,7 @@ import { NotReady } from "../observability/Readiness.ts"
 import type { Failure } from "./Envelope.ts"
 import * as Issues from "../internal/Issues.ts"
 import * as FormParts from "./FormParts.ts"
-import * as Operations from "./Operations.ts"
+import * as Routes from "./Routes.ts"
 
 /** A failure, and whether to log it for the operator. */
 export interface Classified {
@@ -206,7 +206,7 @@ const fromServer = (error: HttpServerError.HttpServerError): Classified => {
   const reason = error.reason
   switch (reason._tag) {
     case "RouteNotFound": {
-      const allow = Operations.allowedMethods(reason.request.url)
+      const allow = Routes.allowedMethods(reason.request.url)
       // The method is allowed for the path, so a parameter is malformed or too long.
       return allow === undefined || allow.split(", ").includes(reason.request.method)
         ? noSuchPath
@@ -259,7 +259,7 @@ const closest: Readonly<Record<number, ReadonlyArray<number>>> = {
  * Restricts a failure to the statuses of the operation's contract. A status that the operation does
  * not have becomes a 500 and is logged.
  */
-export const restrictToContract = (operation: Operations.Operation | undefined, classified: Classified): Classified => {
+export const restrictToContract = (operation: Routes.Route | undefined, classified: Classified): Classified => {
   const { failure } = classified
   if (operation === undefined || operation.errors.has(failure.status)) return classified
   const alternatives = classified.alternatives ?? closest[failure.status]

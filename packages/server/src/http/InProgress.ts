@@ -4,7 +4,7 @@
  */
 import type { Context } from "effect"
 import * as Metrics from "../observability/Metrics.ts"
-import * as Operations from "./Operations.ts"
+import * as Routes from "./Routes.ts"
 
 /** A request that has no complete response yet. */
 export interface OpenRequest {
@@ -26,7 +26,7 @@ export const describe = (requests: Iterable<OpenRequest>, context: Context.Conte
   let count = 0
   for (const { method = "", url = "" } of requests) {
     count++
-    const name = count > mostNamed ? "more" : (Operations.nameOf(method, url) ?? "of no operation")
+    const name = count > mostNamed ? "more" : (Routes.nameOf(method, url) ?? "of no operation")
     names.set(name, (names.get(name) ?? 0) + 1)
   }
   const operations = Array.from(names, ([name, number]) => `${number} ${name}`)

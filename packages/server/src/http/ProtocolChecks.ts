@@ -4,7 +4,7 @@ import type { HttpServerRequest } from "effect/http"
 import { IncomingMessage } from "node:http"
 import type { Failure } from "./Envelope.ts"
 import { noSuchPath } from "./Failures.ts"
-import * as Operations from "./Operations.ts"
+import * as Routes from "./Routes.ts"
 
 const wrongHost = (problem: string): Failure => ({
   status: 400,
@@ -53,5 +53,5 @@ export const refusalOf = ({
     const expected = source.httpVersion === "1.0" ? undefined : headers["expect"]
     if (expected !== undefined && !continues.test(expected)) return unknownExpectation
   }
-  return Operations.isExactPath(url) && originalUrl.endsWith(url) ? undefined : noSuchPath.failure
+  return Routes.isExactPath(url) && originalUrl.endsWith(url) ? undefined : noSuchPath.failure
 }

@@ -20,7 +20,7 @@ import * as FailureLog from "../observability/FailureLog.ts"
 import * as Failures from "./Failures.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 import * as Metrics from "../observability/Metrics.ts"
-import * as Operations from "./Operations.ts"
+import * as Routes from "./Routes.ts"
 import * as ProtocolChecks from "./ProtocolChecks.ts"
 import * as RequestContext from "./RequestContext.ts"
 import * as WireWords from "../dialect/WireWords.ts"
@@ -33,11 +33,11 @@ const stopping: Failures.Classified = {
 const isClientAbort = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => reason._tag === "Interrupt" && reason.annotations.has(HttpServerError.ClientAbort.key))
 
-const contentTypes = (operation: Operations.Operation | undefined): string =>
+const contentTypes = (operation: Routes.Route | undefined): string =>
   operation?.contentTypes.join(" or ") ?? "application/json"
 
 /** The failure of a response without an envelope: the router rejected a content type or a size. */
-const converted = (operation: Operations.Operation | undefined, status: number): Failures.Classified => {
+const converted = (operation: Routes.Route | undefined, status: number): Failures.Classified => {
   const failure: Envelope.Failure =
     status === 413
       ? { status: 413, message: phrases[413] }
@@ -53,7 +53,7 @@ const converted = (operation: Operations.Operation | undefined, status: number):
 
 const logged = (
   record: RequestContext.RequestRecord,
-  operation: Operations.Operation | undefined,
+  operation: Routes.Route | undefined,
   why: unknown
 ): Effect.Effect<void> => {
   const name = operation?.name ?? "none"
@@ -65,13 +65,13 @@ const logged = (
   })
 }
 
-const operationOf = ({ endpoint }: RequestContext.RequestRecord): Operations.Operation | undefined =>
-  endpoint === undefined ? undefined : Operations.of(endpoint)
+const operationOf = ({ endpoint }: RequestContext.RequestRecord): Routes.Route | undefined =>
+  endpoint === undefined ? undefined : Routes.of(endpoint)
 
 /** Responds to the caller, and logs the failure if the operator should know. */
 const refuse = (
   record: RequestContext.RequestRecord,
-  operation: Operations.Operation | undefined,
+  operation: Routes.Route | undefined,
   { failure, unexpected }: Failures.Classified,
   why: unknown
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
@@ -87,7 +87,7 @@ const onFailure = (
   const operation = operationOf(record)
   if (Cause.hasInterruptsOnly(cause))
     return refuse(record, operation, Failures.restrictToContract(operation, stopping), cause)
-  const allow = request.method === "OPTIONS" ? Operations.allowedMethods(request.url) : undefined
+  const allow = request.method === "OPTIONS" ? Routes.allowedMethods(request.url) : undefined
   if (allow !== undefined) {
     return Effect.succeed(
       HttpServerResponse.empty({ status: 204, headers: { ...record.headers, allow, "x-request-id": record.id } })

@@ -10,7 +10,7 @@ import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
-import { type Attempt, type Delivery, type DeliveryNotFound, DeliveryStore } from "../webhooks/DeliveryStore.ts"
+import { type DeliveryAttempt, type Delivery, type DeliveryNotFound, DeliveryStore } from "../webhooks/DeliveryStore.ts"
 import { WebhookSecrets } from "../webhooks/WebhookSecrets.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"
 
@@ -22,7 +22,7 @@ const publicUrl = (text: string): string => {
   return url === null ? "" : `${url.origin}${url.pathname}`
 }
 
-const attemptToWire = (attempt: Attempt): Webhooks.Attempt => ({
+const attemptToWire = (attempt: DeliveryAttempt): Webhooks.Attempt => ({
   attempted_at: Timestamp.fromMillis(attempt.attemptedAt),
   status_code: attempt.status,
   duration_ms: attempt.durationMillis,

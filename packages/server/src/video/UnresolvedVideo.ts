@@ -32,20 +32,20 @@ export interface Options<E> {
   ) => Effect.Effect<Submitted>
   readonly cancelUpstream: (job: VideoJob, handle: JobHandle) => Effect.Effect<void, E>
   /** Deliveries of the message after which the handle counts as lost. */
-  readonly mostAttempts: number
+  readonly maxDeliveries: number
 }
 
-/** Resolves such a job. `attempts` counts the deliveries of its message. */
-export const make = <E>({ cancelUpstream, candidateOf, jobs, mostAttempts, requestFor, submitTo }: Options<E>) => {
+/** Resolves such a job. `deliveries` counts those of its message. */
+export const make = <E>({ cancelUpstream, candidateOf, jobs, maxDeliveries, requestFor, submitTo }: Options<E>) => {
   const lose = (job: VideoJob) =>
     Effect.logWarning("A video job ended, and its provider may still make the video and bill it").pipe(
       Effect.annotateLogs({ job_id: job.id, provider: job.provider, upstream_model: job.upstreamModel }),
       Effect.andThen(jobs.resolve(job.id, RetryDecision.lostHandle(job.provider)))
     )
 
-  return Effect.fnUntraced(function* (job: VideoJob, attempts: number) {
+  return Effect.fnUntraced(function* (job: VideoJob, deliveries: number) {
     const candidate = yield* candidateOf(job)
-    if (candidate?.offer.isIdempotent !== true || attempts > mostAttempts) return yield* lose(job)
+    if (candidate?.offer.isIdempotent !== true || deliveries > maxDeliveries) return yield* lose(job)
     const request = yield* Effect.catchTag(requestFor(job), "VideoJobNotFound", () => Effect.undefined)
     if (request === undefined) return yield* lose(job)
     const { outcome } = yield* submitTo(job, candidate, request)

@@ -34,10 +34,10 @@ export class VideoQueue extends Context.Service<
     readonly offer: (message: Message, delay?: Duration.Duration) => Effect.Effect<void, StorageError>
     /**
      * Waits for a message and handles it. If `handle` fails, the message is delivered again with a
-     * growing delay. `attempts` counts deliveries from 1, including those that ended in a crash.
+     * growing delay. `deliveries` counts from 1, including those that ended in a crash.
      */
     readonly take: <E, R>(
-      handle: (message: Message, attempts: number) => Effect.Effect<void, E, R>
+      handle: (message: Message, deliveries: number) => Effect.Effect<void, E, R>
     ) => Effect.Effect<void, E | StorageError, R>
   }
 >()("@model-gateway/server/video/VideoQueue") {}
@@ -58,7 +58,7 @@ export const make = Effect.gen(function* () {
   const queue = yield* PersistedQueue.make({
     name: "video_jobs",
     schema: Message,
-    // The worker counts attempts itself. Giving up here would leave the job open forever.
+    // The worker counts deliveries itself. Giving up here would leave the job open forever.
     maxAttempts: 1_000_000,
     retrySchedule: Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
   })

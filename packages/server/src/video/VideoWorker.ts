@@ -2,8 +2,8 @@
  * Advances video jobs: submits them upstream, polls their progress and downloads the results.
  *
  * Every process of the service is a worker. A message wakes one of them for one job. The worker
- * first compares the message's step with the row's. It then makes one transition, or follows the job
- * for a while ({@link VideoPolling}).
+ * first compares the message's step with the row's. It then makes one transition, or follows the
+ * job for a while ({@link VideoPolling}).
  *
  * On a definite rejection the next candidate is tried, after the last one with a growing delay. A
  * job that an upstream has accepted stays there. The job fails after too many consecutive failures
@@ -66,17 +66,17 @@ export interface Options {
    * Deliveries of one message after which the job fails, because it seems to crash its workers.
    * Default: 10.
    */
-  readonly attempts?: number | undefined
+  readonly maxDeliveries?: number | undefined
 }
 
 /** The worker. */
 export class VideoWorker extends Context.Service<
   VideoWorker,
   {
-    /** Handles one message. `attempts` counts its deliveries, from 1. */
+    /** Handles one message. `deliveries` counts those of the message, from 1. */
     readonly handle: (
       message: Message,
-      attempts: number
+      deliveries: number
     ) => Effect.Effect<void, UnresolvedVideo.NotResolved | VideoSlots.NoSlot | StorageError>
     /** Expires the jobs whose deadline has passed. */
     readonly expireOverdue: Effect.Effect<void, StorageError>
@@ -93,7 +93,7 @@ const maxSubmissionBytes = 48 * 1024 * 1024
 const largeRequest = 1024 * 1024
 
 /** How long a job of this age waits before it asks for a slot again. */
-export const slotDelay = (age: Duration.Duration): Duration.Duration =>
+const slotDelay = (age: Duration.Duration): Duration.Duration =>
   Duration.clamp(Duration.times(age, 1 / 10), { minimum: Duration.seconds(1), maximum: Duration.seconds(15) })
 
 const timedOut = new UpstreamError({ reason: new Timeout() })
@@ -105,7 +105,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const objects = yield* ObjectStore
   const candidateOf = VideoCandidate.lookup(yield* ModelCatalogue, yield* ProviderKeys)
   const settings = (yield* GatewayServerConfig).videos
-  const mostAttempts = options?.attempts ?? 10
+  const maxDeliveries = options?.maxDeliveries ?? 10
   const callTimeout = options?.callTimeout ?? "60 seconds"
   const submitTo = yield* VideoSubmission.make({ callTimeout })
   const slots = VideoSlots.make(settings.concurrency)
@@ -209,7 +209,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   const follow = VideoPolling.make({ jobs, signals, videos, failures, unlessEnded, timed })
 
-  const resolve = UnresolvedVideo.make({ jobs, candidateOf, requestFor, submitTo, cancelUpstream, mostAttempts })
+  const resolve = UnresolvedVideo.make({ jobs, candidateOf, requestFor, submitTo, cancelUpstream, maxDeliveries })
 
   /**
    * Hands back a job for which there is no slot. The longer it waits already, the later it comes
@@ -238,10 +238,10 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       )
     )
 
-  const advance = Effect.fnUntraced(function* (job: VideoJob, { failures }: Message, attempts: number) {
+  const advance = Effect.fnUntraced(function* (job: VideoJob, { failures }: Message, deliveries: number) {
     if (yield* isOverdue(job)) return yield* Effect.flatMap(jobs.expire(job), entered)
     if (job.status === "pending") return yield* Effect.flatMap(jobs.start(job), entered)
-    if (attempts > mostAttempts) return yield* failJob(job, `the job was given up after ${mostAttempts} attempts`)
+    if (deliveries > maxDeliveries) return yield* failJob(job, `the job was given up after ${maxDeliveries} attempts`)
     if (job.handle === null) return yield* withSlot(job, failures, (slot) => submit(job, slot, failures))
     const { handle } = job
     yield* withSlot(
@@ -257,20 +257,20 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   })
 
   /** What is left to do for a job that has ended: here, and then upstream. */
-  const conclude = Effect.fnUntraced(function* (job: VideoJob, attempts: number) {
+  const conclude = Effect.fnUntraced(function* (job: VideoJob, deliveries: number) {
     if (job.handle !== null && job.status !== "completed") yield* videos.remove(job)
     yield* slots.ended(job)
-    yield* job.handle === null ? resolve(job, attempts) : cancelUpstream(job, job.handle)
+    yield* job.handle === null ? resolve(job, deliveries) : cancelUpstream(job, job.handle)
   }, Effect.scoped)
 
-  const handle = Effect.fn("VideoWorker.handle")(function* (message: Message, attempts: number) {
+  const handle = Effect.fn("VideoWorker.handle")(function* (message: Message, deliveries: number) {
     const job = yield* jobs.find(message.job_id)
     if (job === null) return
-    if (job.step === message.step + 1 && isUnresolved(job)) return yield* conclude(job, attempts)
+    if (job.step === message.step + 1 && isUnresolved(job)) return yield* conclude(job, deliveries)
     if (job.step !== message.step) return
-    if (isFinal(job.status)) return yield* job.handle === null ? Effect.void : conclude(job, attempts)
+    if (isFinal(job.status)) return yield* job.handle === null ? Effect.void : conclude(job, deliveries)
     // The request is deleted when someone else ends the job meanwhile; nothing is left to do.
-    yield* Effect.catchTag(advance(job, message, attempts), "VideoJobNotFound", () => Effect.void)
+    yield* Effect.catchTag(advance(job, message, deliveries), "VideoJobNotFound", () => Effect.void)
   })
 
   const expireOverdue = Effect.gen(function* () {

@@ -66,14 +66,14 @@ const attempts = Table.make(StoredAttempt, { durationMillis: "duration_ms" })
 export type NewDelivery = Pick<StoredDelivery, "id" | "workspaceId" | "jobId" | "type" | "url" | "body">
 
 /** One attempt. */
-export type Attempt = Omit<StoredAttempt, "deliveryId" | "id">
+export type DeliveryAttempt = Omit<StoredAttempt, "deliveryId" | "id">
 
 /** A stored delivery. */
 export interface Delivery extends NewDelivery, Pick<StoredDelivery, "status" | "tries" | "createdAt" | "finishedAt"> {
   /** When the next attempt is due. Null if there is none, or one is in progress. */
   readonly nextAttemptAt: number | null
   /** The latest {@link maxAttempts}, oldest first. */
-  readonly attempts: ReadonlyArray<Attempt>
+  readonly attempts: ReadonlyArray<DeliveryAttempt>
 }
 
 /** A delivery that is due. */
@@ -139,7 +139,7 @@ export class DeliveryStore extends Context.Service<
     /** Gives a claim up: the delivery is due again. */
     readonly release: (claimed: Claimed) => Effect.Effect<void, StorageError>
     /** Records an attempt and what follows. What follows is ignored if the claim was lost. */
-    readonly record: (claimed: Claimed, attempt: Attempt, next: Next) => Effect.Effect<void, StorageError>
+    readonly record: (claimed: Claimed, attempt: DeliveryAttempt, next: Next) => Effect.Effect<void, StorageError>
     /** The number of deliveries that are pending, at most 10,000. */
     readonly waiting: Effect.Effect<number, StorageError>
     readonly get: (organizationId: string, id: string) => Effect.Effect<Delivery, DeliveryNotFound | StorageError>
@@ -170,13 +170,13 @@ const hostOf = (text: string): string => {
   return url === null ? "" : OutboundUrl.hostOf(url)
 }
 
-const fromRow = (row: Row, attempts: ReadonlyArray<Attempt>): Delivery => {
+const fromRow = (row: Row, attempts: ReadonlyArray<DeliveryAttempt>): Delivery => {
   const { claim, dueAt, host: _host, ...delivery } = deliveries.read(row)
   const nextAttemptAt = dueAt === null || claim !== null ? null : Math.max(dueAt, delivery.createdAt)
   return { ...delivery, nextAttemptAt, attempts }
 }
 
-const attemptFromRow = (row: Row): Attempt => {
+const attemptFromRow = (row: Row): DeliveryAttempt => {
   const { deliveryId: _deliveryId, id: _id, ...attempt } = attempts.read(row)
   return attempt
 }
@@ -201,7 +201,7 @@ export const make = Effect.gen(function* () {
   const withAttempts = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
     if (rows.length === 0) return []
     const ids = rows.map((row) => Dialect.text(row, "id"))
-    const byDelivery = new Map<string, Array<Attempt>>(ids.map((id) => [id, []]))
+    const byDelivery = new Map<string, Array<DeliveryAttempt>>(ids.map((id) => [id, []]))
     const found = yield* sql`SELECT * FROM webhook_attempts WHERE ${sql.in("delivery_id", ids)}
       ORDER BY delivery_id, id`
     for (const row of found) byDelivery.get(Dialect.text(row, "delivery_id"))?.push(attemptFromRow(row))
@@ -286,7 +286,7 @@ export const make = Effect.gen(function* () {
   }, mapSqlError("DeliveryStore.release"))
 
   const record = Effect.fn("DeliveryStore.record")(
-    function* ({ claim, id }: Claimed, attempt: Attempt, next: Next) {
+    function* ({ claim, id }: Claimed, attempt: DeliveryAttempt, next: Next) {
       const now = yield* Clock.currentTimeMillis
       const made = attempts.insert({ ...attempt, deliveryId: id, id: yield* random.uuidV7() })
       yield* sql`INSERT INTO webhook_attempts ${sql.insert(made)}`

@@ -21,7 +21,7 @@ import * as WebhookSignature from "../http/WebhookSignature.ts"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
-import { type Attempt, type Claimed, claimFor, DeliveryStore, type Due, type Next } from "./DeliveryStore.ts"
+import { type DeliveryAttempt, type Claimed, claimFor, DeliveryStore, type Due, type Next } from "./DeliveryStore.ts"
 import * as DeliveryPlaces from "./DeliveryPlaces.ts"
 import { WebhookSecrets } from "./WebhookSecrets.ts"
 
@@ -128,7 +128,7 @@ const makeSend = Effect.gen(function* () {
       )
     ).pipe(Effect.provideService(HostNames.Owner, workspaceId))
     const error = errorOf(outcome)
-    const attempt: Attempt = {
+    const attempt: DeliveryAttempt = {
       attemptedAt,
       status: outcome.status,
       durationMillis: outcome.durationMillis,

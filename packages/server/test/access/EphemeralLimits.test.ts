@@ -6,7 +6,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
 import { HttpApi } from "effect/http-api"
 import * as KeyFormat from "../../src/access/KeyFormat.ts"
-import { all } from "../../src/http/Operations.ts"
+import { all } from "../../src/http/Routes.ts"
 import { form, formHeaders, layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
 

@@ -1,7 +1,7 @@
 /** Which operations count against a key's rate limit, over HTTP. */
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Schema } from "effect"
-import { all } from "../../src/http/Operations.ts"
+import { all } from "../../src/http/Routes.ts"
 import { type Answer, type Ask, form, formHeaders, layer, TestGateway } from "../TestGateway.ts"
 import { post } from "../TestEnvelope.ts"
 

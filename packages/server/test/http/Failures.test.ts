@@ -2,7 +2,7 @@ import { BadRequest, TooManyRequests } from "@model-gateway/core/GatewayError"
 import { describe, expect, it } from "@effect/vitest"
 import { MultipartError } from "effect/http/Multipart"
 import * as Failures from "../../src/http/Failures.ts"
-import { all } from "../../src/http/Operations.ts"
+import { all } from "../../src/http/Routes.ts"
 import { StorageError } from "../../src/storage/sql/StorageError.ts"
 import { operation } from "../TestEnvelope.ts"
 

@@ -1,6 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { all } from "../../src/http/Operations.ts"
+import { all } from "../../src/http/Routes.ts"
 import { keypad } from "../operations/TestAudio.ts"
 import { type Answer, form, formHeaders, layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"

@@ -3,14 +3,14 @@ import { Duration, Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
-import { type Attempt, type Claimed, DeliveryStore, type Next } from "../../src/webhooks/DeliveryStore.ts"
+import { type DeliveryAttempt, type Claimed, DeliveryStore, type Next } from "../../src/webhooks/DeliveryStore.ts"
 import { overlap } from "../Overlap.ts"
 import { databases } from "../TestDatabases.ts"
 import { read, workspace, write } from "./TestDelivery.ts"
 
 const url = "https://hooks.example/in"
 
-const attempt: Attempt = { attemptedAt: 0, status: 500, durationMillis: 1, error: "It failed.", excerpt: null }
+const attempt: DeliveryAttempt = { attemptedAt: 0, status: 500, durationMillis: 1, error: "It failed.", excerpt: null }
 
 /** Claims the delivery, which must be due. */
 const claim = Effect.fnUntraced(function* (name: string) {

@@ -6,8 +6,8 @@ import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import * as Contract from "@model-gateway/core/Operation"
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 
-/** One operation of the contract. */
-export interface Operation {
+/** Where the service serves an operation of the contract, and what it checks there. */
+export interface Route {
   /** The endpoint's identifier, for example `deleteFile`. Also the label in metrics. */
   readonly name: string
   readonly method: string
@@ -38,7 +38,7 @@ const ownRoutes: ReadonlyArray<readonly [method: string, path: string]> = [
   ["GET", "/docs"]
 ]
 
-const byEndpoint = new Map<string, Operation>()
+const byEndpoint = new Map<string, Route>()
 
 const endpointKey = (method: string, path: string): string => `${method} ${path}`
 
@@ -63,11 +63,11 @@ HttpApi.reflect(GatewayApi, {
   }
 })
 
-/** Every operation of the contract. */
-export const all: ReadonlyArray<Operation> = [...byEndpoint.values()]
+/** The routes of all operations. */
+export const all: ReadonlyArray<Route> = [...byEndpoint.values()]
 
-/** The operation of an endpoint, or undefined for an endpoint outside the contract. */
-export const of = (endpoint: HttpApiEndpoint.Top): Operation | undefined =>
+/** The route of an endpoint, or undefined for an endpoint outside the contract. */
+export const of = (endpoint: HttpApiEndpoint.Top): Route | undefined =>
   byEndpoint.get(endpointKey(endpoint.method, endpoint.path))
 
 const pathPattern = (path: string): RegExp =>
