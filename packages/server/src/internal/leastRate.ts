@@ -26,7 +26,8 @@ export const leastRate =
         const next: Pull.Pull<readonly [Uint8Array, ...Array<Uint8Array>], E | E2, void> = Effect.gen(function* () {
           const startedAt = yield* Clock.currentTimeMillis
           const chunks = yield* Effect.timeoutOrElse(pull, {
-            duration: Duration.millis(patience),
+            // In whole milliseconds, as clocks count them.
+            duration: Duration.millis(Math.ceil(patience)),
             orElse: (): Effect.Effect<never, E2 | Cause.Done<void>> => Effect.fail(orElse())
           })
           const waited = (yield* Clock.currentTimeMillis) - startedAt
