@@ -5,10 +5,11 @@ import { imports, packages, sources } from "./Workspace.ts"
 
 /** To whom each of them connects. */
 const expected: Readonly<Record<string, string>> = {
-  "server/http/HostNames.ts": "name servers: it looks up the hosts of OutboundHttp and UpstreamLookup",
-  "server/http/OutboundHttp.ts": "URLs of callers and links of upstreams: callbacks, broadcast destinations, videos",
+  "server/outbound/HostNames.ts": "name servers: it looks up the hosts of OutboundHttp and UpstreamLookup",
+  "server/outbound/OutboundHttp.ts":
+    "URLs of callers and links of upstreams: callbacks, broadcast destinations, videos",
   "server/http/ProtocolChecks.ts": "nobody: it looks at incoming requests",
-  "server/http/UpstreamLookup.ts": "nobody: it looks up the hosts of base URLs",
+  "server/outbound/UpstreamLookup.ts": "nobody: it looks up the hosts of base URLs",
   "server/openapi/CodeSamples.ts": "nobody: it writes programs for readers",
   "sandbox/internal/imageLink.ts": "links of callers to images, with the client of OutboundHttp",
   "offers/UpstreamHttp.ts": "base URLs that the operator configures, and links at their origins",

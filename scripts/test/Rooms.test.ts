@@ -16,6 +16,7 @@ const rooms = [
   "objects",
   "events",
   "dialect",
+  "outbound",
   "http",
   "access",
   "broadcast",

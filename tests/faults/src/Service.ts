@@ -24,7 +24,7 @@ import { type FileStore, objectOwner as filesOwner } from "../../../packages/ser
 import { ObjectStore } from "../../../packages/server/src/objects/ObjectStore.ts"
 import * as ObjectSweep from "../../../packages/server/src/objects/ObjectSweep.ts"
 import * as ModelCatalogue from "../../../packages/server/src/routing/ModelCatalogue.ts"
-import { OutboundHttp } from "../../../packages/server/src/http/OutboundHttp.ts"
+import { OutboundHttp } from "../../../packages/server/src/outbound/OutboundHttp.ts"
 import * as Readiness from "../../../packages/server/src/observability/Readiness.ts"
 import * as StaticSite from "../../../packages/server/src/site/StaticSite.ts"
 import * as Migrations from "../../../packages/server/src/storage/sql/Migrations.ts"

@@ -3,7 +3,7 @@ import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { invalid } from "../internal/Issues.ts"
-import * as OutboundUrl from "../http/OutboundUrl.ts"
+import * as OutboundUrl from "../outbound/OutboundUrl.ts"
 
 /** Fails with the issue of the field `path` if webhooks cannot be sent to the URL. */
 export const check = Effect.fnUntraced(function* (

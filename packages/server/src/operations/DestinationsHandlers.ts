@@ -12,9 +12,9 @@ import { DestinationNotFound, DestinationStore } from "../broadcast/DestinationS
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../internal/Issues.ts"
-import * as OutboundUrl from "../http/OutboundUrl.ts"
+import * as OutboundUrl from "../outbound/OutboundUrl.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
-import * as WebhookSignature from "../http/WebhookSignature.ts"
+import * as WebhookSignature from "../outbound/WebhookSignature.ts"
 import * as Change from "../internal/Change.ts"
 import * as CallerWorkspace from "./CallerWorkspace.ts"
 

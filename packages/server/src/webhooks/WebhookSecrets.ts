@@ -9,7 +9,7 @@ import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as SealedJson from "../access/SealedJson.ts"
 import type { Vault } from "../access/Vault.ts"
-import * as WebhookSignature from "../http/WebhookSignature.ts"
+import * as WebhookSignature from "../outbound/WebhookSignature.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 

@@ -6,9 +6,9 @@ import { createServer } from "node:http"
 import { createServer as createTlsServer } from "node:https"
 import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
-import { listening } from "./TestListener.ts"
-import * as HostNames from "../../src/http/HostNames.ts"
-import { layer, NotPublic, OutboundHttp } from "../../src/http/OutboundHttp.ts"
+import { listening } from "../http/TestListener.ts"
+import * as HostNames from "../../src/outbound/HostNames.ts"
+import { layer, NotPublic, OutboundHttp } from "../../src/outbound/OutboundHttp.ts"
 
 /** A server on this machine that lists its requests, and redirects one of them. */
 const local = Effect.gen(function* () {

@@ -4,8 +4,8 @@ import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
 import { once } from "node:events"
 import { createServer, type ServerResponse } from "node:http"
-import { listening } from "./TestListener.ts"
-import * as OutboundRequest from "../../src/http/OutboundRequest.ts"
+import { listening } from "../http/TestListener.ts"
+import * as OutboundRequest from "../../src/outbound/OutboundRequest.ts"
 
 /** A server that hands each response to the function. `asked` resolves with the first request. */
 const serverOf = Effect.fnUntraced(function* (answer: (response: ServerResponse) => void) {

@@ -3,7 +3,7 @@ import { Deferred, Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { createSocket } from "node:dgram"
 import type { LookupAddress } from "node:dns"
-import * as HostNames from "../../src/http/HostNames.ts"
+import * as HostNames from "../../src/outbound/HostNames.ts"
 
 /** The types of records that are asked for. */
 const types = new Map([

@@ -18,7 +18,7 @@ import * as OutboundUrl from "./OutboundUrl.ts"
 
 /** The client for URLs of callers and providers. */
 export class OutboundHttp extends Context.Service<OutboundHttp, HttpClient.HttpClient>()(
-  "@model-gateway/server/http/OutboundHttp"
+  "@model-gateway/server/outbound/OutboundHttp"
 ) {}
 
 /** A connection was refused because of where it would lead. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { isPublicAddress, problemOf } from "../../src/http/OutboundUrl.ts"
+import { isPublicAddress, problemOf } from "../../src/outbound/OutboundUrl.ts"
 
 describe("a public address", () => {
   it.each([

@@ -115,17 +115,20 @@ const fromSystem: LookUp = (name) =>
   )
 
 /** How {@link system} asks. Default: by the operating system. */
-export const System = Context.Reference<LookUp>("@model-gateway/server/http/HostNames/System", {
+export const System = Context.Reference<LookUp>("@model-gateway/server/outbound/HostNames/System", {
   defaultValue: () => fromSystem
 })
 
 /** How {@link shared} asks. Default: {@link fromNameServers}. */
-export const NameServers = Context.Reference<LookUp | undefined>("@model-gateway/server/http/HostNames/NameServers", {
-  defaultValue: () => undefined
-})
+export const NameServers = Context.Reference<LookUp | undefined>(
+  "@model-gateway/server/outbound/HostNames/NameServers",
+  {
+    defaultValue: () => undefined
+  }
+)
 
 /** Whose look-ups count together: the id of a workspace. Default: those without one. */
-export const Owner = Context.Reference<string>("@model-gateway/server/http/HostNames/Owner", {
+export const Owner = Context.Reference<string>("@model-gateway/server/outbound/HostNames/Owner", {
   defaultValue: () => ""
 })
 

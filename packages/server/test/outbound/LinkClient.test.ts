@@ -4,9 +4,9 @@ import { Effect, Layer, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { createServer } from "node:http"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
-import * as HostNames from "../../src/http/HostNames.ts"
-import * as LinkClient from "../../src/http/LinkClient.ts"
-import { listening } from "./TestListener.ts"
+import * as HostNames from "../../src/outbound/HostNames.ts"
+import * as LinkClient from "../../src/outbound/LinkClient.ts"
+import { listening } from "../http/TestListener.ts"
 
 /** A server on this machine that answers with a video, or redirects to the URL in its query. */
 const local = Effect.gen(function* () {

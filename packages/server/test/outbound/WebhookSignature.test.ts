@@ -4,7 +4,7 @@ import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
 import { vi } from "vitest"
-import * as WebhookSignature from "../../src/http/WebhookSignature.ts"
+import * as WebhookSignature from "../../src/outbound/WebhookSignature.ts"
 
 const body = JSON.stringify({ type: "rerank.completed", data: { text: "grün" } })
 const now = new Date("2026-11-22T01:00:00Z")
