@@ -25,8 +25,8 @@ const perCall = new Set<string>([
   "server/http/Failures.ts unexpected",
   "server/http/JsonBody.ts chunks",
   "server/objects/ObjectStore.ts chunks",
-  "server/operations/TranscriptionBody.ts audio",
-  "server/operations/TranscriptionBody.ts text",
+  "server/http/TranscriptionBody.ts audio",
+  "server/http/TranscriptionBody.ts text",
   // Of the program's own text, made once.
   "server/http/Routes.ts byEndpoint",
   "server/openapi/Components.ts byEncoded",

@@ -10,7 +10,7 @@ import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../internal/Issues.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as Periods from "../internal/Periods.ts"
-import * as CallerWorkspace from "./CallerWorkspace.ts"
+import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 
 /** The days before the current one that are listed by default. */
 const daysBefore = 30

@@ -18,7 +18,7 @@ import * as Timestamp from "../internal/Timestamp.ts"
 import * as FileProviders from "../objects/FileProviders.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as Page from "../storage/sql/Page.ts"
-import * as CallerWorkspace from "./CallerWorkspace.ts"
+import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 
 const toWire = (key: ProviderKey): Byok.ByokKey => ({
   id: key.id,

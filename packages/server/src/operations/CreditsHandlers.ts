@@ -7,7 +7,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
 import { Accounting } from "../accounting/Accounting.ts"
 import { orUnavailable } from "../http/Failures.ts"
-import * as CallerWorkspace from "./CallerWorkspace.ts"
+import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 
 const make = Effect.gen(function* () {
   const accounting = yield* Accounting

@@ -16,7 +16,7 @@ import * as OutboundUrl from "../outbound/OutboundUrl.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as WebhookSignature from "../outbound/WebhookSignature.ts"
 import * as Change from "../internal/Change.ts"
-import * as CallerWorkspace from "./CallerWorkspace.ts"
+import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 
 /** What responses have in place of a secret. In a request it stands for the present value. */
 const mask = "********"

@@ -11,7 +11,7 @@ import { RequestLog } from "../accounting/RequestLog.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
-import * as CallerWorkspace from "./CallerWorkspace.ts"
+import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 
 const durationOf = ({ reservedAt, settledAt }: Entry): number => Math.max(0, settledAt - reservedAt)
 

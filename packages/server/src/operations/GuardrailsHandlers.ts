@@ -15,8 +15,8 @@ import * as Timestamp from "../internal/Timestamp.ts"
 import type * as Page from "../storage/sql/Page.ts"
 import type { Guardrail } from "../access/Guardrail.ts"
 import { type AssignedKey, GuardrailNotFound, GuardrailStore } from "../access/GuardrailStore.ts"
-import * as CallerWorkspace from "./CallerWorkspace.ts"
-import * as CreditAmount from "./CreditAmount.ts"
+import * as CallerWorkspace from "../access/CallerWorkspace.ts"
+import * as CreditAmount from "../http/CreditAmount.ts"
 
 const assignmentToWire = (assigned: AssignedKey): typeof Guardrails.KeyAssignment.Type => ({
   id: `${assigned.guardrailId}:${assigned.keyHash}`,

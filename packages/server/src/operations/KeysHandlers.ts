@@ -23,8 +23,8 @@ import { endOf, type Key } from "../access/Key.ts"
 import * as KeyRecords from "../access/KeyRecords.ts"
 import { type KeyFilter, KeyStore, type ManagementKeyOfFreeTier } from "../access/KeyStore.ts"
 import type * as Page from "../storage/sql/Page.ts"
-import * as CallerWorkspace from "./CallerWorkspace.ts"
-import * as CreditAmount from "./CreditAmount.ts"
+import * as CallerWorkspace from "../access/CallerWorkspace.ts"
+import * as CreditAmount from "../http/CreditAmount.ts"
 
 const invalidField = (path: string, message: string) => invalid([{ path, message }])
 

@@ -9,7 +9,7 @@ import { currentCaller } from "../access/Caller.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { type Entry, ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as OwnKeys from "../routing/OwnKeys.ts"
-import { dataPolicyOf, toEndpoints, toModel, toVideoModel } from "./ModelShape.ts"
+import { dataPolicyOf, toEndpoints, toModel, toVideoModel } from "../routing/ModelShape.ts"
 
 /** The page of a request that has an offset and no limit. */
 const defaultLimit = 500

@@ -25,8 +25,8 @@ import * as PaidWork from "../admission/PaidWork.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
-import * as TranscriptionBody from "./TranscriptionBody.ts"
-import * as TranscriptionInput from "./TranscriptionInput.ts"
+import * as TranscriptionBody from "../http/TranscriptionBody.ts"
+import * as TranscriptionInput from "../http/TranscriptionInput.ts"
 
 const toResponse = (
   input: TranscriptionInput.Input,

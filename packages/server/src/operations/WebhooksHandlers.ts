@@ -12,7 +12,7 @@ import * as Timestamp from "../internal/Timestamp.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import { type DeliveryAttempt, type Delivery, type DeliveryNotFound, DeliveryStore } from "../webhooks/DeliveryStore.ts"
 import { WebhookSecrets } from "../webhooks/WebhookSecrets.ts"
-import * as CallerWorkspace from "./CallerWorkspace.ts"
+import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 
 const timeOrNull = (millis: number | null): string | null => (millis === null ? null : Timestamp.fromMillis(millis))
 

@@ -13,7 +13,7 @@ import { Effect, Pull, Schema, Stream } from "effect"
 import { type HttpServerRequest, Multipart } from "effect/http"
 import { invalid } from "../internal/Issues.ts"
 import { defaultPurpose } from "../dialect/FileShape.ts"
-import * as FormParts from "../http/FormParts.ts"
+import * as FormParts from "./FormParts.ts"
 import { ObjectStore, type ObjectStoreError, type StoredObject } from "../objects/ObjectStore.ts"
 
 /** An uploaded file that is stored but not recorded yet. */

@@ -22,8 +22,8 @@ import { allowsProvider } from "../access/Guardrail.ts"
 import * as BodyLimit from "../http/BodyLimit.ts"
 import type { Cursor } from "../http/Paging.ts"
 import { FileProviders } from "../objects/FileProviders.ts"
-import * as OwnKeys from "../routing/OwnKeys.ts"
-import * as Upload from "./Upload.ts"
+import * as OwnKeys from "./OwnKeys.ts"
+import * as Upload from "../http/Upload.ts"
 
 const notFound = (reason: string) => new NotFound({ error: { message: `${phrases[404]}: ${reason}` } })
 

@@ -10,7 +10,7 @@ import * as Replicate from "@model-gateway/providers/Replicate"
 import * as Runway from "@model-gateway/providers/Runway"
 import { unsupported, type VideoRequest } from "@model-gateway/offers/Video"
 import { Effect, Result } from "effect"
-import { toModel, toVideoModel } from "../../src/operations/ModelShape.ts"
+import { toModel, toVideoModel } from "../../src/routing/ModelShape.ts"
 
 const ofVideos = [Replicate.adapter, Fal.adapter, Runway.adapter, Google.adapter]
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import * as ByteRange from "../../src/operations/ByteRange.ts"
+import * as ByteRange from "../../src/http/ByteRange.ts"
 
 const etag = '"abc"'
 const parse = (range: string | undefined, ifRange?: string, size = 100) =>

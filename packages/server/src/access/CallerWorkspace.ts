@@ -1,8 +1,8 @@
 /** The workspace that a request acts in. */
 import { Forbidden, phrases } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
-import { currentCaller } from "../access/Caller.ts"
-import { WorkspaceStore } from "../access/WorkspaceStore.ts"
+import { currentCaller } from "./Caller.ts"
+import { WorkspaceStore } from "./WorkspaceStore.ts"
 import { orUnavailable } from "../http/Failures.ts"
 
 /** The 403 of a workspace that the caller is not a member of, or that was just deleted. */
