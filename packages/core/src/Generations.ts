@@ -15,14 +15,14 @@ import { Decimal, KeyHash, Page, Timestamp, WorkspaceId } from "./Identifiers.ts
 import { call, dataOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
-import { Attempt, type Generation, getGenerationOperation, neutral, orNull, Status } from "./internal/generation.ts"
+import { Attempt, type Generation, fixed, getGenerationOperation, orNull, Status } from "./internal/generation.ts"
 import * as Operation from "./Operation.ts"
 
 export {
   Attempt,
+  fixed,
   Generation,
   getGenerationOperation,
-  neutral,
   ProviderResponse,
   Response,
   Status
@@ -129,7 +129,7 @@ const exampleGeneration = (): typeof Generation.Encoded => ({
   status: "completed",
   error_status: null,
   attempts: [exampleAttempt()],
-  ...neutral
+  ...fixed
 })
 
 /** @since 0.1.0 */

@@ -10,6 +10,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
+import { guardrailFields, guardrailRequestFields } from "./dialect/guardrailFields.ts"
 import { LimitReset } from "./CurrentKey.ts"
 import type { GatewayClient, OffsetPageOptions } from "./GatewayClient.ts"
 import { GuardrailId, KeyHash, Name, OffsetPage, Timestamp, WorkspaceId } from "./Identifiers.ts"
@@ -17,7 +18,6 @@ import { isMaxItems, isMaxJsonBytes } from "./internal/bounds.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
-import * as unsupportedFields from "./internal/unsupportedGuardrailFields.ts"
 import { SpendingLimit } from "./Keys.ts"
 import { open, orNull } from "./internal/open.ts"
 import * as Operation from "./Operation.ts"
@@ -78,7 +78,7 @@ export const Guardrail = Schema.Struct({
    * The providers that may not serve its keys, even if `allowed_providers` has them. Null: none.
    */
   ignored_providers: Schema.NullOr(Schema.Array(Schema.String)),
-  ...unsupportedFields.response,
+  ...guardrailFields,
   /** When the guardrail was created. */
   created_at: Timestamp,
   /** When the guardrail was last changed. */
@@ -117,7 +117,7 @@ export type Guardrail = { [Field in keyof typeof DecodedGuardrail.Type]: (typeof
  *
  * @since 0.1.0
  */
-export const unsupported = unsupportedFields.values
+export const fixed = Schema.Struct(guardrailFields).make({})
 
 const options = {
   /** What the guardrail is for: at most 2048 characters. Null: no description. */
@@ -154,7 +154,7 @@ const options = {
    * `allowed_providers`. Null: none.
    */
   ignored_providers: Schema.optionalKey(Names),
-  ...unsupportedFields.request
+  ...guardrailRequestFields
 }
 
 /**
@@ -391,7 +391,7 @@ const example = {
     ignored_models: ["cohere/rerank-v4.0-pro"],
     allowed_providers: null,
     ignored_providers: null,
-    ...unsupported,
+    ...fixed,
     created_at: "2026-11-20T22:30:00.000Z",
     updated_at: "2026-11-20T22:30:00.000Z"
   },

@@ -8,6 +8,7 @@
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
+import { endpointFields, toolChoiceFields } from "./dialect/modelFields.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { rateLimitedErrors } from "./internal/errorSets.ts"
@@ -21,16 +22,7 @@ import * as Operation from "./Operation.ts"
  *
  * @since 0.1.0
  */
-export const ToolChoiceSupport = Schema.Struct({
-  /** Always false. */
-  auto: Schema.Boolean,
-  /** Always false. */
-  function: Schema.Boolean,
-  /** Always false. */
-  none: Schema.Boolean,
-  /** Always false. */
-  required: Schema.Boolean
-})
+export const ToolChoiceSupport = Schema.Struct(toolChoiceFields)
 
 /** @since 0.1.0 */
 export type ToolChoiceSupport = {
@@ -54,31 +46,10 @@ export const Endpoint = Schema.Struct({
   /** The same as `provider_name`. */
   tag: Schema.String,
   pricing: Models.Pricing,
-  /** Always 0: no model of this service has a context of tokens. */
-  context_length: Schema.Int,
-  /** Always null. */
-  max_completion_tokens: Schema.Null,
-  /** Always null. */
-  max_prompt_tokens: Schema.Null,
-  /** Always null: the service does not know it. */
-  quantization: Schema.Null,
   /** The sampling parameters that requests may have, such as `temperature`. */
   supported_parameters: Schema.Array(Schema.String),
-  /** Always false. */
-  supports_implicit_caching: Schema.Boolean,
   supports_tool_choice: ToolChoiceSupport,
-  /** Always false. */
-  supports_voice_cloning: Schema.Boolean,
-  /** Always null: the service publishes no measurements of providers. */
-  latency_last_30m: Schema.Null,
-  /** Always null, like `latency_last_30m`. */
-  throughput_last_30m: Schema.Null,
-  /** Always null, like `latency_last_30m`. */
-  uptime_last_5m: Schema.Null,
-  /** Always null, like `latency_last_30m`. */
-  uptime_last_30m: Schema.Null,
-  /** Always null, like `latency_last_30m`. */
-  uptime_last_1d: Schema.Null,
+  ...endpointFields,
   /** The operation that serves the model. */
   kind: Models.ModelKind,
   /** Whether requests cost nothing and count towards the key's daily free requests. */
@@ -91,6 +62,15 @@ export const Endpoint = Schema.Struct({
 
 /** @since 0.1.0 */
 export type Endpoint = { [Field in keyof typeof Endpoint.Type]: (typeof Endpoint.Type)[Field] }
+
+/**
+ * The fields of an offer that this service does not know, with the values that every offer has.
+ *
+ * @since 0.1.0
+ */
+export const fixed = Schema.Struct({ ...endpointFields, supports_tool_choice: ToolChoiceSupport }).make({
+  supports_tool_choice: {}
+})
 
 /**
  * A model and its offers.

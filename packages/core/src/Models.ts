@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
+import { architectureFields, modelFields, topProviderFields } from "./dialect/modelFields.ts"
 import type { GatewayClient, OffsetPageOptions } from "./GatewayClient.ts"
 import { OffsetPage, Page } from "./Identifiers.ts"
 import { call, dataOf } from "./internal/call.ts"
@@ -108,10 +109,7 @@ export const Architecture = Schema.Struct({
   output_modalities: Schema.Array(OutputModality),
   /** Both in one text, such as `text+image->rerank`. */
   modality: Schema.NullOr(Schema.String),
-  /** Always `Other`: the service does not know tokenizers. */
-  tokenizer: Schema.String,
-  /** Always null: no model of this service takes chat instructions. */
-  instruct_type: Schema.NullOr(Schema.String)
+  ...architectureFields
 })
 
 /** @since 0.1.0 */
@@ -122,14 +120,7 @@ export type Architecture = { [Field in keyof typeof Architecture.Type]: (typeof 
  *
  * @since 0.1.0
  */
-export const TopProvider = Schema.Struct({
-  /** Always null. */
-  context_length: Schema.NullOr(Schema.Int),
-  /** Always null. */
-  max_completion_tokens: Schema.NullOr(Schema.Int),
-  /** Always false. */
-  is_moderated: Schema.Boolean
-})
+export const TopProvider = Schema.Struct(topProviderFields)
 
 /** @since 0.1.0 */
 export type TopProvider = { [Field in keyof typeof TopProvider.Type]: (typeof TopProvider.Type)[Field] }
@@ -217,24 +208,13 @@ export const Model = Schema.Struct({
   owned_by: Schema.String,
   /** Display name. */
   name: Schema.String,
-  /** Always 0: the service does not know when a model was published. Unix time in seconds. */
-  created: Schema.Int,
-  /** Always empty: the service has no descriptions. */
-  description: Schema.String,
-  /** Always null: no model of this service has a context of tokens. */
-  context_length: Schema.NullOr(Schema.Int),
   architecture: Architecture,
   pricing: Pricing,
   top_provider: TopProvider,
-  /** Always null: there are no limits by tokens. */
-  per_request_limits: Schema.Null,
   /** The sampling parameters that requests may have, such as `temperature`. */
   supported_parameters: Schema.Array(Schema.String),
-  /** Always null: no model of this service speaks. */
-  supported_voices: Schema.Null,
-  /** Always null: parameters have the defaults of their operation. */
-  default_parameters: Schema.Null,
   links: ModelLinks,
+  ...modelFields,
   /** The names of the providers that offer the model, as `provider.order` takes them. */
   providers: Schema.Array(Schema.String),
   /** The operation that serves the model. */
@@ -247,6 +227,17 @@ export const Model = Schema.Struct({
 
 /** @since 0.1.0 */
 export type Model = { [Field in keyof typeof Model.Type]: (typeof Model.Type)[Field] }
+
+/**
+ * The fields of a model, its architecture and its first provider that this service does not know,
+ * with the values that every model has.
+ *
+ * @since 0.1.0
+ */
+export const fixed = Schema.Struct({
+  model: Schema.Struct({ ...modelFields, top_provider: TopProvider }),
+  architecture: Schema.Struct(architectureFields)
+}).make({ model: { top_provider: {} }, architecture: {} })
 
 /**
  * Where the next page of a list is.

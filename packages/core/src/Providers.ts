@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
+import { providerFields } from "./dialect/providerFields.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
 import { call } from "./internal/call.ts"
 import { rateLimitedErrors } from "./internal/errorSets.ts"
@@ -24,16 +25,7 @@ export const Provider = Schema.Struct({
   name: Schema.String,
   /** The name that requests use in `provider.order`, `provider.only` and `provider.options`. */
   slug: Schema.String,
-  /** Always null. */
-  privacy_policy_url: Schema.Null,
-  /** Always null. */
-  terms_of_service_url: Schema.Null,
-  /** Always null. */
-  status_page_url: Schema.Null,
-  /** Always null. */
-  headquarters: Schema.Null,
-  /** Always null. */
-  datacenters: Schema.Null,
+  ...providerFields,
   /** The kinds of models that the provider offers. */
   kinds: Schema.Array(ModelKind),
   /** What it declares of the data in requests. Absent: nothing. */
@@ -42,6 +34,14 @@ export const Provider = Schema.Struct({
 
 /** @since 0.1.0 */
 export type Provider = { [Field in keyof typeof Provider.Type]: (typeof Provider.Type)[Field] }
+
+/**
+ * The fields of a provider that this service does not know, with the values that every provider
+ * has.
+ *
+ * @since 0.1.0
+ */
+export const fixed = Schema.Struct(providerFields).make({})
 
 /**
  * Providers, by name.

@@ -9,6 +9,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
+import { workspaceFields } from "./dialect/workspaceFields.ts"
 import { DeletionShape } from "./Files.ts"
 import type { CallOptions, GatewayClient, OffsetPageOptions } from "./GatewayClient.ts"
 import { idempotencyHeaders } from "./Idempotency.ts"
@@ -51,32 +52,19 @@ export const Workspace = Schema.Struct({
   created_at: Timestamp,
   /** When the workspace last changed: ISO 8601, UTC. Null: never. */
   updated_at: Schema.NullOr(Timestamp),
-  /** Always empty: a workspace has no guardrail of its own. Guardrails are assigned to keys. */
-  default_guardrail_id: Schema.String,
-  /** Always null: requests name their model. */
-  default_text_model: Schema.NullOr(Schema.String),
-  /** Always null: requests name their model. */
-  default_image_model: Schema.NullOr(Schema.String),
-  /** Always null: requests sort providers by `provider.sort`. */
-  default_provider_sort: Schema.NullOr(Schema.String),
-  /** Always null: the gateway has no server tools. */
-  disabled_server_tools: Schema.NullOr(Schema.Array(Schema.String)),
-  /** Always false: a workspace has no budget. */
-  include_byok_in_budgets: Schema.Boolean,
-  /** Always null: inputs and outputs are never logged. */
-  io_logging_api_key_ids: Schema.NullOr(Schema.Array(Schema.Int)),
-  /** Always 1, without effect: inputs and outputs are never logged. */
-  io_logging_sampling_rate: Schema.Finite,
-  /** Always false: inputs and outputs are never logged. */
-  is_observability_io_logging_enabled: Schema.Boolean,
-  /** Always false: no data is sold. */
-  is_data_discount_logging_enabled: Schema.Boolean,
-  /** Always true: each broadcast destination has its own `enabled`. */
-  is_observability_broadcast_enabled: Schema.Boolean
+  ...workspaceFields
 })
 
 /** @since 0.1.0 */
 export type Workspace = { [Field in keyof typeof Workspace.Type]: (typeof Workspace.Type)[Field] }
+
+/**
+ * The fields of a workspace that this gateway does not support, with the values that every
+ * workspace has.
+ *
+ * @since 0.1.0
+ */
+export const fixed = Schema.Struct(workspaceFields).make({})
 
 /**
  * A short name for URLs: 1 to 64 lower-case letters and digits, with single hyphens between them. A

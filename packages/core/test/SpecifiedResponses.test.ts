@@ -244,7 +244,7 @@ describe("the client decodes", () => {
 
   it("lists of guardrails and of their keys likewise", () => {
     const sent = {
-      ...Guardrails.unsupported,
+      ...Guardrails.fixed,
       id: "g",
       name: "n",
       reset_interval: "yearly",

@@ -41,6 +41,7 @@ it("exports exactly these modules", () => {
     "Operation",
     "ProviderFiles",
     "Providers",
+    "RequestBody",
     "Rerank",
     "RetryBudget",
     "RetryPolicy",

@@ -11,6 +11,7 @@ import {
   ServiceUnavailable,
   Unauthorized
 } from "../GatewayError.ts"
+import { generationFields } from "../dialect/generationFields.ts"
 import { Timestamp } from "../Identifiers.ts"
 import * as Operation from "../Operation.ts"
 
@@ -105,8 +106,6 @@ export const Generation = Schema.Struct({
   generation_time: orNull.number,
   /** Whether the caller cancelled it. */
   cancelled: Schema.NullOr(Schema.Boolean),
-  /** Always null: these models have no reason to stop. */
-  finish_reason: orNull.string,
   /** Tokens that were read. Null if the provider does not report them. */
   tokens_prompt: orNull.number,
   /** Tokens that were written. Null if the provider does not report them. */
@@ -117,56 +116,13 @@ export const Generation = Schema.Struct({
   native_tokens_completion: orNull.number,
   /** The workspace that was charged. */
   workspace_id: orNull.string,
-  /** Always `global`: this gateway has one region. */
-  data_region: Schema.String,
-  /** Always empty: origins of requests are not stored. */
-  origin: Schema.String,
-  /** Always false: responses are not streamed. */
-  streamed: Schema.NullOr(Schema.Boolean),
-  /** Always null: apps are not told apart. */
-  app_id: orNull.number,
-  /** Always null: there is no discount for cached input. */
-  cache_discount: orNull.number,
   /** The `x-request-id` of the response to the request. Null: not known. */
   request_id: Schema.optionalKey(orNull.string),
   /** The end user whom the request names in its `user`. Null: none. */
   external_user: orNull.string,
-  /** Always null: it is not stored. */
-  http_referer: orNull.string,
-  /** Always null: requests are not moderated. */
-  moderation_latency: orNull.number,
-  /** Always null, as `finish_reason`. */
-  native_finish_reason: orNull.string,
-  /** Always null: it is not counted. */
-  native_tokens_cached: orNull.number,
-  /** Always null: it is not counted. */
-  native_tokens_completion_images: orNull.number,
-  /** Always null: these models do not reason. */
-  native_tokens_reasoning: orNull.number,
-  /** Always null: models fetch no pages. */
-  num_fetches: orNull.number,
-  /** Always null: it is not counted. */
-  num_input_audio_prompt: orNull.number,
-  /** Always null: it is not counted. */
-  num_media_completion: orNull.number,
-  /** Always null: it is not counted. */
-  num_media_prompt: orNull.number,
-  /** Always null: models do not search the web. */
-  num_search_results: orNull.number,
-  /** Always null: there are no presets. */
-  preset_id: orNull.string,
-  /** Always null: a request names its model. */
-  router: orNull.string,
-  /** Always null: there are no tiers. */
-  service_tier: orNull.string,
-  /** Always null: the provider's own identifier is not stored. */
-  upstream_id: orNull.string,
   /** What the caller's own provider account was billed, in credits. Null unless `is_byok`. */
   upstream_inference_cost: orNull.number,
-  /** Always null: it is not stored. */
-  user_agent: orNull.string,
-  /** Always null: models do not search the web. */
-  web_search_engine: orNull.string,
+  ...generationFields,
   /** How it ended. */
   status: Status,
   /** The HTTP status of the error that the caller got; 499 if the caller disconnected. */
@@ -179,36 +135,11 @@ export const Generation = Schema.Struct({
 export type Generation = { [Field in keyof typeof Generation.Type]: (typeof Generation.Type)[Field] }
 
 /**
- * The fields of a {@link Generation} that make no sense here. They have the same value for every
- * request.
+ * The fields that have the same value for every request, with these values.
  *
  * @since 0.1.0
  */
-export const neutral = {
-  data_region: "global",
-  origin: "",
-  streamed: false,
-  app_id: null,
-  cache_discount: null,
-  finish_reason: null,
-  http_referer: null,
-  moderation_latency: null,
-  native_finish_reason: null,
-  native_tokens_cached: null,
-  native_tokens_completion_images: null,
-  native_tokens_reasoning: null,
-  num_fetches: null,
-  num_input_audio_prompt: null,
-  num_media_completion: null,
-  num_media_prompt: null,
-  num_search_results: null,
-  preset_id: null,
-  router: null,
-  service_tier: null,
-  upstream_id: null,
-  user_agent: null,
-  web_search_engine: null
-} as const satisfies Partial<Generation>
+export const fixed = Schema.Struct(generationFields).make({})
 
 /**
  * One entry of the request log.

@@ -65,7 +65,7 @@ const toGeneration = (row: Entry): Generations.Generation => {
     native_tokens_prompt: prompt,
     native_tokens_completion: output_tokens ?? null,
     attempts: attempts.map(toAttempt),
-    ...Generations.neutral
+    ...Generations.fixed
   }
 }
 

@@ -39,7 +39,7 @@ const toWire = (guardrail: Guardrail): typeof Guardrails.Guardrail.Type => ({
   ignored_models: guardrail.ignoredModels,
   allowed_providers: guardrail.allowedProviders,
   ignored_providers: guardrail.ignoredProviders,
-  ...Guardrails.unsupported,
+  ...Guardrails.fixed,
   created_at: Timestamp.fromMillis(guardrail.createdAt),
   updated_at: Timestamp.fromMillis(guardrail.updatedAt)
 })

@@ -1,7 +1,7 @@
 /** The models that the caller can use, their offers and their providers. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type * as Models from "@model-gateway/core/Models"
-import type * as Providers from "@model-gateway/core/Providers"
+import * as Providers from "@model-gateway/core/Providers"
 import type { Offer } from "@model-gateway/offers/Offer"
 import { Array, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
@@ -58,11 +58,7 @@ const providersOf = (entries: ReadonlyArray<Entry>): ReadonlyArray<Providers.Pro
   return [...offers.keys()].sort().map((name) => ({
     name,
     slug: name,
-    privacy_policy_url: null,
-    terms_of_service_url: null,
-    status_page_url: null,
-    headquarters: null,
-    datacenters: null,
+    ...Providers.fixed,
     kinds: [...new Set(offers.get(name)?.map(({ kind }) => kind))],
     // All offers of a provider are of one upstream, so they have the same one.
     ...dataPolicyOf(offers.get(name)?.[0])

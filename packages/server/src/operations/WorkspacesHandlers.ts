@@ -2,7 +2,7 @@
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import type { OffsetPageOptions } from "@model-gateway/core/GatewayClient"
-import type * as Workspaces from "@model-gateway/core/Workspaces"
+import * as Workspaces from "@model-gateway/core/Workspaces"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -31,17 +31,7 @@ const toWire = (workspace: Workspace): Workspaces.Workspace => ({
   created_by: workspace.createdBy,
   created_at: Timestamp.fromMillis(workspace.createdAt),
   updated_at: Timestamp.fromMillis(workspace.updatedAt),
-  default_guardrail_id: "",
-  default_text_model: null,
-  default_image_model: null,
-  default_provider_sort: null,
-  disabled_server_tools: null,
-  include_byok_in_budgets: false,
-  io_logging_api_key_ids: null,
-  io_logging_sampling_rate: 1,
-  is_observability_io_logging_enabled: false,
-  is_data_discount_logging_enabled: false,
-  is_observability_broadcast_enabled: true
+  ...Workspaces.fixed
 })
 
 /** The 400 of a `slug` that is taken. */

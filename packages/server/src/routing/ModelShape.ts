@@ -1,6 +1,6 @@
 /** Models, offers and prices as the operations on models publish them. */
-import type * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
-import type * as Models from "@model-gateway/core/Models"
+import * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
+import * as Models from "@model-gateway/core/Models"
 import type * as VideoModels from "@model-gateway/core/VideoModels"
 import type { Offer, VideoOffer } from "@model-gateway/offers/Offer"
 import { perUnit, type PerVideo, type Unit, type VideoPrice } from "@model-gateway/offers/Pricing"
@@ -49,14 +49,16 @@ const inputModalitiesOf = (offer: Offer): ReadonlyArray<Models.InputModality> =>
   }
 }
 
+/** The service knows neither of any model. */
+const { created, description } = Models.fixed.model
+
 const architectureOf = (offer: Offer): Models.Architecture => {
   const input_modalities = inputModalitiesOf(offer)
   return {
     input_modalities,
     output_modalities: [offer.kind],
     modality: `${input_modalities.join("+")}->${offer.kind}`,
-    tokenizer: "Other",
-    instruct_type: null
+    ...Models.fixed.architecture
   }
 }
 
@@ -137,16 +139,10 @@ export const toModel = (entry: Entry, id = entry.id): Models.Model => {
     object: "model",
     owned_by: authorOf(id),
     name: cheapest.name,
-    created: 0,
-    description: "",
-    context_length: null,
+    ...Models.fixed.model,
     architecture: architectureOf(cheapest),
     pricing: pricingOf(cheapest),
-    top_provider: { context_length: null, max_completion_tokens: null, is_moderated: false },
-    per_request_limits: null,
     supported_parameters: parametersOf(cheapest),
-    supported_voices: null,
-    default_parameters: null,
     links: { details: detailsOf(id) },
     providers: providersOf(entry),
     kind: entry.kind,
@@ -169,19 +165,8 @@ const toEndpoint = (offer: Offer, id: string): ModelEndpoints.Endpoint => ({
   provider_name: offer.provider,
   tag: offer.provider,
   pricing: pricingOf(offer),
-  context_length: 0,
-  max_completion_tokens: null,
-  max_prompt_tokens: null,
-  quantization: null,
+  ...ModelEndpoints.fixed,
   supported_parameters: parametersOf(offer),
-  supports_implicit_caching: false,
-  supports_tool_choice: { auto: false, function: false, none: false, required: false },
-  supports_voice_cloning: false,
-  latency_last_30m: null,
-  throughput_last_30m: null,
-  uptime_last_5m: null,
-  uptime_last_30m: null,
-  uptime_last_1d: null,
   kind: offer.kind,
   is_free: offer.isFree,
   capabilities: capabilitiesOf(offer),
@@ -194,8 +179,8 @@ export const toEndpoints = (entry: Entry, id: string): ModelEndpoints.ModelEndpo
   return {
     id,
     name: cheapest.name,
-    created: 0,
-    description: "",
+    created,
+    description,
     architecture: architectureOf(cheapest),
     endpoints: entry.offers.map((offer) => toEndpoint(offer, id))
   }
@@ -221,8 +206,8 @@ export const toVideoModel = (entry: Entry<VideoOffer>): VideoModels.VideoModel =
     id: entry.id,
     canonical_slug: entry.id,
     name: cheapest.name,
-    created: 0,
-    description: "",
+    created,
+    description,
     supported_resolutions: resolutions,
     supported_aspect_ratios: aspect_ratios,
     supported_sizes: sizes === undefined ? null : [...new Set(sizes.map(({ size }) => size))],

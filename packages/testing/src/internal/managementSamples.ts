@@ -47,7 +47,7 @@ export const guardrail: typeof Guardrails.Guardrail.Type = {
   ignored_models: null,
   allowed_providers: null,
   ignored_providers: ["cohere"],
-  ...Guardrails.unsupported,
+  ...Guardrails.fixed,
   created_at: timestamp,
   updated_at: timestamp
 }
@@ -553,7 +553,7 @@ export const generation: Generations.Generation = {
   status: "completed",
   error_status: null,
   attempts,
-  ...Generations.neutral
+  ...Generations.fixed
 }
 
 /** @since 0.1.0 */

@@ -1,9 +1,9 @@
 /**
- * Fields of a guardrail in the published shape of this API family that this gateway does not
- * support. A request may not turn them on, so that nobody relies on them, and every guardrail has
- * the same values.
+ * Fields of a guardrail in OpenRouter's API that this service does not support. A request may not
+ * turn them on, so that nobody relies on them.
  */
 import * as Schema from "effect/Schema"
+import { fixed } from "./fixed.ts"
 
 /** A restriction that this gateway cannot enforce, so it cannot be turned on. */
 const Unrestricted = Schema.NullOr(Schema.Literal(true))
@@ -15,44 +15,44 @@ const Unprotected = Schema.NullOr(Schema.Literal(false))
 const Unfiltered = Schema.NullOr(Schema.Array(Schema.Json).check(Schema.isMaxLength(0, { expected: "no items" })))
 
 /** The fields of a guardrail. */
-export const response = {
+export const guardrailFields = {
   /**
    * Whether usage of the callers' own provider keys counts toward `limit_usd`. Always false: it
    * counts toward the limits of keys only.
    */
-  include_byok_in_budgets: Schema.Boolean,
+  include_byok_in_budgets: fixed(Schema.Boolean, false),
   /** The regions that requests must arrive in. Always null: this gateway has no regions. */
-  allowed_data_regions: Schema.NullOr(Schema.Array(Schema.String)),
+  allowed_data_regions: fixed(Schema.NullOr(Schema.Array(Schema.String)), null),
   /** Filters of request contents. Always null: this gateway does not filter contents. */
-  content_filters: Schema.NullOr(Schema.Array(Schema.Json)),
+  content_filters: fixed(Schema.NullOr(Schema.Array(Schema.Json)), null),
   /** Ready-made filters of request contents. Always null: this gateway does not filter contents. */
-  content_filter_builtins: Schema.NullOr(Schema.Array(Schema.Json)),
+  content_filter_builtins: fixed(Schema.NullOr(Schema.Array(Schema.Json)), null),
   /** Whether free models may publish prompts. Always null: this gateway does not know which do. */
-  enable_free_model_publication: Schema.NullOr(Schema.Boolean),
+  enable_free_model_publication: fixed(Schema.NullOr(Schema.Boolean), null),
   /**
    * Whether free models may train on requests. Always null: this gateway does not know which do.
    */
-  enable_free_model_training: Schema.NullOr(Schema.Boolean),
+  enable_free_model_training: fixed(Schema.NullOr(Schema.Boolean), null),
   /**
    * Whether paid models may train on requests. Always null: this gateway does not know which do.
    */
-  enable_paid_model_training: Schema.NullOr(Schema.Boolean),
+  enable_paid_model_training: fixed(Schema.NullOr(Schema.Boolean), null),
   /** Whether only providers that keep no data may serve. Always null: this cannot be enforced. */
-  enforce_zdr: Schema.NullOr(Schema.Boolean),
+  enforce_zdr: fixed(Schema.NullOr(Schema.Boolean), null),
   /** As `enforce_zdr`, for models of Anthropic. Always null. */
-  enforce_zdr_anthropic: Schema.NullOr(Schema.Boolean),
+  enforce_zdr_anthropic: fixed(Schema.NullOr(Schema.Boolean), null),
   /** As `enforce_zdr`, for models of Google. Always null. */
-  enforce_zdr_google: Schema.NullOr(Schema.Boolean),
+  enforce_zdr_google: fixed(Schema.NullOr(Schema.Boolean), null),
   /** As `enforce_zdr`, for models of OpenAI. Always null. */
-  enforce_zdr_openai: Schema.NullOr(Schema.Boolean),
+  enforce_zdr_openai: fixed(Schema.NullOr(Schema.Boolean), null),
   /** As `enforce_zdr`, for models of xAI. Always null. */
-  enforce_zdr_xai: Schema.NullOr(Schema.Boolean),
+  enforce_zdr_xai: fixed(Schema.NullOr(Schema.Boolean), null),
   /** As `enforce_zdr`, for models of all others. Always null. */
-  enforce_zdr_other: Schema.NullOr(Schema.Boolean)
+  enforce_zdr_other: fixed(Schema.NullOr(Schema.Boolean), null)
 }
 
 /** The fields of a request. */
-export const request = {
+export const guardrailRequestFields = {
   /**
    * Whether usage of the callers' own provider keys counts toward `limit_usd`. Only false is
    * accepted.
@@ -95,20 +95,3 @@ export const request = {
   /** As `enforce_zdr`, for models of all others. */
   enforce_zdr_other: Schema.optionalKey(Unprotected)
 }
-
-/** The values that every guardrail has. */
-export const values = {
-  include_byok_in_budgets: false,
-  allowed_data_regions: null,
-  content_filters: null,
-  content_filter_builtins: null,
-  enable_free_model_publication: null,
-  enable_free_model_training: null,
-  enable_paid_model_training: null,
-  enforce_zdr: null,
-  enforce_zdr_anthropic: null,
-  enforce_zdr_google: null,
-  enforce_zdr_openai: null,
-  enforce_zdr_xai: null,
-  enforce_zdr_other: null
-} as const satisfies { readonly [Field in keyof typeof response]: (typeof response)[Field]["Type"] }
