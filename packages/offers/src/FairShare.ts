@@ -4,6 +4,10 @@
  * One owner holds at most its share, however much is free. Waiting owners are served in turn, one
  * request each, so that an owner with a thousand requests delays another owner by one request.
  *
+ * Effect's `PartitionedSemaphore` takes turns, too, but one owner can hold all of its permits, and
+ * who waits cannot ask whether it has them, to take something else instead. The attacks
+ * `hoarded-memory` and `command-queue` are of one owner that takes all.
+ *
  * @since 0.1.0
  */
 import { Effect } from "effect"

@@ -5,9 +5,11 @@
  * A parser builds all that a body holds: a few megabytes can become millions of objects and block
  * all other requests. The scanner only counts. It rejects nesting, lists and numbers of values
  * above its limits, in time linear in the bytes. It does not check the grammar; the parser does
- * that later.
+ * that later. The attacks `empty-texts`, `upstream-results` and `upstream-nesting` send such
+ * bodies.
  *
- * It can also extract one long string from the body, so that the string is never held whole.
+ * It can also extract one long string from the body, so that the string is never held whole (attack
+ * `transcriptions`).
  *
  * @since 0.1.0
  */

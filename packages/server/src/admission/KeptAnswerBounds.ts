@@ -6,6 +6,9 @@
  * background, a few megabytes at a time: those of the API key above its limit, or, above the total
  * limit, those of the API keys that use more than an equal share. A claim in progress is never
  * deleted.
+ *
+ * Without shares, one key could push out the answers of all others, whose retries would be charged
+ * twice. The attack `kept-answers` fills the store.
  */
 import { Effect, Latch } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"

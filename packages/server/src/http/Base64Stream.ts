@@ -1,7 +1,8 @@
 /**
  * Decodes the base64 of a JSON string incrementally.
  *
- * It is strict: the platform's own decoder skips characters that are not base64.
+ * No request holds its audio in memory (attack `transcriptions`). The decoder is strict: the
+ * platform's own skips characters that are not base64.
  */
 
 /** Decodes one string. */

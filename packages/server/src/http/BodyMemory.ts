@@ -11,6 +11,9 @@
  *   of the memory than that key does.
  * - When the memory is used up, short bodies and the first parts of others have some in addition.
  * - Management operations have memory of their own.
+ *
+ * The attacks `transcriptions`, `hoarded-memory`, `announced-bodies` and `held-bodies` try to
+ * shut others out.
  */
 import { Context, Data, Deferred, Effect, Layer, Stream } from "effect"
 import { processLimit } from "@model-gateway/offers/ResponseMemory"

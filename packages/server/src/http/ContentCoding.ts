@@ -2,8 +2,9 @@
  * Chooses the compression of a response: the available coding that `Accept-Encoding` prefers (RFC
  * 9110, 12.5.3).
  *
- * Only for content that is the same for everyone. Its compressed forms are made once, and a
- * caller's data is never compressed together with a secret.
+ * Only for content that is the same for everyone. Its compressed forms are made once or are files
+ * beside it, which Effect's `HttpMiddleware.compression` cannot use, and a caller's data is never
+ * compressed together with a secret.
  */
 import { Context, Effect } from "effect"
 import { HttpServerRequest } from "effect/http"

@@ -1,4 +1,7 @@
-/** Checks that HTTP itself requires, before routing. */
+/**
+ * Checks that HTTP itself requires, before routing. Node's own answers have no error envelope. The
+ * attacks `host-headers` and `paths` are on these checks.
+ */
 import { phrases } from "@model-gateway/core/GatewayError"
 import type { HttpServerRequest } from "effect/http"
 import { IncomingMessage } from "node:http"
@@ -25,16 +28,6 @@ const unknownExpectation: Failure = {
 /** The same test as Node's. */
 const continues = /(?:^|\W)100-continue(?:$|\W)/i
 
-/** Node keeps the first of several Host headers; a proxy in front may keep the last. */
-const countHosts = ({ rawHeaders }: IncomingMessage): number => {
-  let count = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]
-    if (name?.length === 4 && name.toLowerCase() === "host") count++
-  }
-  return count
-}
-
 /**
  * Why the request is rejected. Undefined if it is valid. RFC 9112 requires exactly one Host header
  * (HTTP/1.0 had none). An absolute target (`GET http://host/path`) is normalized before it gets
@@ -47,7 +40,8 @@ export const refusalOf = ({
   url
 }: HttpServerRequest.HttpServerRequest): Failure | undefined => {
   if (source instanceof IncomingMessage) {
-    const hosts = countHosts(source)
+    // Of several, Node's `headers` has the first; a proxy in front may use the last.
+    const hosts = source.headersDistinct["host"]?.length ?? 0
     if (hosts > 1) return severalHosts
     if (hosts === 0 && source.httpVersion !== "1.0") return noHost
     const expected = source.httpVersion === "1.0" ? undefined : headers["expect"]
