@@ -136,8 +136,11 @@ export const Texts = Schema.fromJsonString(Schema.Array(Schema.String))
 /** A boolean, as `0` or `1`. */
 export const Bit = Schema.BooleanFromBit
 
-/** A whole number: a count, a time in epoch milliseconds, or a length in milliseconds. */
-export const Whole = Schema.Int
+/**
+ * A whole number: a count, a time in epoch milliseconds, or a length in milliseconds. Fractions are
+ * not refused, because the clock of a test may have some.
+ */
+export const Whole = Schema.Finite
 
 /** An amount of money. */
 export const MicroCredits = Schema.Int.pipe(Schema.brand("MicroCredits"))
