@@ -13,6 +13,7 @@ import { Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
+import { nullable } from "./internal/nullable.ts"
 import { overHttp } from "./internal/offers.ts"
 import type { RerankModel } from "@model-gateway/offers/Model"
 import * as Offer from "@model-gateway/offers/Offer"
@@ -63,8 +64,6 @@ const toBody = (model: RerankModel, { options, query }: RerankRequest, { documen
   Object.assign({}, options, { model: model.upstreamId, query, documents, top_n })
 
 // Response mapping
-
-const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 

@@ -11,6 +11,7 @@ import { Effect, Result, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
+import { nullable } from "./internal/nullable.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
 import * as VideoUpscale from "./internal/videoUpscale.ts"
@@ -58,8 +59,8 @@ const Status = Schema.Struct({
 const File = Schema.Struct({ url: Schema.String })
 
 const Output = Schema.Struct({
-  video: Schema.optionalKey(Schema.NullOr(File)),
-  videos: Schema.optionalKey(Schema.NullOr(Schema.Array(File)))
+  video: nullable(File),
+  videos: nullable(Schema.Array(File))
 })
 
 const linksOf = ({ video, videos }: typeof Output.Type): ReadonlyArray<string> =>

@@ -13,6 +13,7 @@ import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
+import { nullable } from "./internal/nullable.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
 import type { VideoModel } from "@model-gateway/offers/Model"
@@ -139,8 +140,6 @@ const bodyOf = (model: VideoModel, parameters: VideoInput.Parameters, request: V
 const Id = Schema.String.check(Schema.isPattern(/^[\w-][\w.~=+-]{0,1023}$/))
 
 const Created = Schema.Struct({ id: Id })
-
-const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const Interaction = Schema.Struct({
   status: Schema.String,

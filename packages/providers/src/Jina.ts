@@ -15,6 +15,7 @@ import type { Issue } from "@model-gateway/core/GatewayError"
 import { Schema } from "effect"
 import type { Adapter } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
+import { nullable } from "./internal/nullable.ts"
 import { isPerToken, rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "@model-gateway/offers/Model"
 import type * as Passthrough from "@model-gateway/offers/Passthrough"
@@ -62,7 +63,7 @@ const toBody = (model: RerankModel, request: RerankRequest, { documents, start, 
 
 const Response = Schema.Struct({
   results: Schema.Array(Ranking.Result),
-  usage: Schema.optionalKey(Schema.NullOr(Schema.Struct({ total_tokens: Schema.optionalKey(Ranking.Tokens) })))
+  usage: nullable(Schema.Struct({ total_tokens: Schema.optionalKey(Ranking.Tokens) }))
 })
 
 // Error mapping

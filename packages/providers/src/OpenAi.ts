@@ -15,6 +15,7 @@ import { type HttpClient, HttpClientRequest } from "effect/http"
 import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
 import { mediaTypes } from "./internal/audioType.ts"
+import { nullable } from "./internal/nullable.ts"
 import * as FormBody from "@model-gateway/offers/FormBody"
 import * as OpenAiTranscript from "./internal/openAiTranscript.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
@@ -144,8 +145,6 @@ const toForm = (model: TranscriptionModel, isVerbose: boolean, request: Transcri
 }
 
 // Response mapping
-
-const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 // The maxima keep a wrong bill within what can be counted in micro-credits.
 const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxCount }))

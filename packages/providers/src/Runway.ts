@@ -13,6 +13,7 @@ import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
+import { nullable } from "./internal/nullable.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
 import type { VideoModel } from "@model-gateway/offers/Model"
@@ -138,8 +139,6 @@ const bodyOf = (model: VideoModel, parameters: Parameters, request: VideoRequest
 // Response mapping
 
 const Created = Schema.Struct({ id: Schema.String.check(Schema.isPattern(/^[\w-]{1,64}$/)) })
-
-const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const Task = Schema.Struct({
   status: Schema.Literals(["PENDING", "THROTTLED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"]),

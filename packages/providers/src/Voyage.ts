@@ -12,6 +12,7 @@
 import { Schema } from "effect"
 import type { Adapter } from "@model-gateway/offers/Adapter"
 import * as Catalogue from "./Catalogue.ts"
+import { nullable } from "./internal/nullable.ts"
 import { isPerToken, rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "@model-gateway/offers/Model"
 import type * as Passthrough from "@model-gateway/offers/Passthrough"
@@ -40,7 +41,7 @@ const toBody = (model: RerankModel, { options, query }: RerankRequest, { documen
 
 const Response = Schema.Struct({
   data: Schema.Array(Ranking.Result),
-  usage: Schema.optionalKey(Schema.NullOr(Schema.Struct({ total_tokens: Schema.optionalKey(Ranking.Tokens) })))
+  usage: nullable(Schema.Struct({ total_tokens: Schema.optionalKey(Ranking.Tokens) }))
 })
 
 // Error mapping

@@ -24,7 +24,8 @@ const nothing: ErrorBody = { message: undefined, codes: [], retryAfter: undefine
 const maxDepth = 4
 const maxItems = 3
 
-const property = (value: unknown, key: string): unknown =>
+/** A property of a value that may be no object. */
+export const property = (value: unknown, key: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined
 
 const first = <A>(keys: ReadonlyArray<string>, get: (key: string) => A | undefined): A | undefined => {

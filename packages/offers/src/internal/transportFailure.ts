@@ -1,6 +1,7 @@
 /** The reason for a call without an answer. */
 import type { HttpClientError } from "effect/http"
 import { BadResponse, ConnectionLost, ProviderError, type Reason, Timeout, Unavailable } from "../ProviderError.ts"
+import { property } from "./errorBody.ts"
 
 /** Codes of Node and undici for a connection that was never made. */
 const notConnected = new Set([
@@ -15,9 +16,6 @@ const untrusted = /^(EPROTO$|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|S
 /** Codes of Node and undici for a connection on which nothing came for too long. */
 const silent = new Set(["ETIMEDOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT"])
 const notHttp = /^(HPE_|UND_ERR_HEADERS_OVERFLOW$)/
-
-const property = (value: unknown, key: string): unknown =>
-  typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined
 
 /**
  * The reason for a failed transport. Unless the cause shows that no connection was made, the

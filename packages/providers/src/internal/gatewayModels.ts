@@ -17,6 +17,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Model, RerankModel, VideoModel } from "@model-gateway/offers/Model"
 import { ProviderError, Timeout } from "@model-gateway/offers/ProviderError"
 import type { GatewayClient } from "./gatewayClient.ts"
+import { nullable } from "./nullable.ts"
 
 const isModelId = Schema.is(ModelId)
 
@@ -41,19 +42,19 @@ const Listed = Schema.Struct({
   capabilities: Schema.optionalKey(Models.Capabilities)
 })
 
-const names = Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.String)))
+const names = nullable(Schema.Array(Schema.String))
 
 const ListedVideo = Schema.Struct({
   id: Schema.String,
-  pricing_skus: Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Schema.String))),
+  pricing_skus: nullable(Schema.Record(Schema.String, Schema.String)),
   supported_resolutions: names,
   supported_aspect_ratios: names,
-  supported_durations: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Finite))),
+  supported_durations: nullable(Schema.Array(Schema.Finite)),
   // Only a gateway of this project has it.
   default_duration: Schema.optionalKey(Schema.Finite),
   supported_frame_images: names,
-  generate_audio: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
-  seed: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
+  generate_audio: nullable(Schema.Boolean),
+  seed: nullable(Schema.Boolean),
   upscale_factor: Schema.optionalKey(Schema.Unknown)
 })
 

@@ -7,8 +7,7 @@ import type {
   TranscriptionResponse,
   TranscriptionSegment
 } from "@model-gateway/offers/Transcription"
-
-const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+import { nullable } from "./nullable.ts"
 
 const Segment = Schema.Struct({
   id: nullable(Schema.Int),
