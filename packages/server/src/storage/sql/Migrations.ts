@@ -1,7 +1,7 @@
 /**
  * Migrates a database: creates every table of the service, in order, each migration once.
  *
- * `migrations/README.md` says how to add one. Migrations never change after a release.
+ * `migrations/HowToAdd.md` says how to add one. Migrations never change after a release.
  */
 import { Effect, Layer, Record } from "effect"
 import * as Migrator from "effect/sql/Migrator"
