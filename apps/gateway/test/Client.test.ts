@@ -5,10 +5,10 @@
 import { createClient, NotFound, PaymentRequired, reveal } from "@model-gateway/node/promise"
 import { createServer } from "node:http"
 import { describe, expect, it } from "vitest"
+import { silence } from "@model-gateway/test-services/Wav"
 import { firstKey, folder, serve } from "./Executable.ts"
 import { listen } from "./Listen.ts"
 import { fileOf } from "./Loaded.ts"
-import { wavHeader } from "./Uploads.ts"
 import { waysTo } from "./Ways.ts"
 
 const rerank = { model: "sandbox/bm25", query: "tea", documents: ["coffee", "tea"] }
@@ -98,7 +98,7 @@ describe("the executable in front of another service", { timeout: 120_000 }, () 
     )
     const gateway = await serve(folder(), ["--config", file])
     for (const way of await waysTo(gateway.origin, await firstKey(gateway))) {
-      const wav = Buffer.concat([wavHeader(44 + 32_000), Buffer.alloc(32_000)])
+      const wav = silence({ rate: 16_000, size: 32_000 })
       const input_audio = { data: wav.toString("base64"), format: "wav" } as const
       expect((await way.transcribe({ model: "acme/hear", input_audio })).text).toBe("five")
       const { id } = await way.submitVideo({ model: "acme/film", prompt: "tea" })

@@ -1,9 +1,10 @@
 // Many large uploads at the same time, to an upstream that reads none of them until it has all.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { expect, it } from "vitest"
+import { wavHeader } from "@model-gateway/test-services/Wav"
 import { firstKey, folder, serve } from "./Executable.ts"
 import { listen } from "./Listen.ts"
-import { hasPeak, peakOf, upload, type Upload, wavHeader } from "./Uploads.ts"
+import { hasPeak, peakOf, upload, type Upload } from "./Uploads.ts"
 
 const uploads = 50
 const bytes = 25_000_000
@@ -35,7 +36,7 @@ const recording: Upload = {
   field: ["model", "openai/whisper-1"],
   filename: "recording.wav",
   bytes,
-  header: wavHeader(bytes)
+  header: wavHeader({ rate: 16_000, size: bytes - 44 })
 }
 
 it.runIf(hasPeak)(

@@ -6,6 +6,7 @@ import * as Generations from "@model-gateway/core/Generations"
 import { createClient } from "@model-gateway/node/promise"
 import { Schema } from "effect"
 import { expect, it, onTestFinished } from "vitest"
+import { wavHeader } from "@model-gateway/test-services/Wav"
 import { startCohereDouble } from "../../../packages/providers/test/support/CohereDouble.mjs"
 import { startDeepgramDouble } from "../../../packages/providers/test/support/DeepgramDouble.mjs"
 import { startFalDouble } from "../../../packages/providers/test/support/FalDouble.mjs"
@@ -18,7 +19,6 @@ import { startTeiDouble } from "../../../packages/providers/test/support/TeiDoub
 import { startVoyageDouble } from "../../../packages/providers/test/support/VoyageDouble.mjs"
 import { firstKey, folder, serve } from "./Executable.ts"
 import { fileOf } from "./Loaded.ts"
-import { wavHeader } from "./Uploads.ts"
 
 const key = "co-secret-0123456789"
 
@@ -125,7 +125,7 @@ it("does so for each operation, at a model of each provider [spec L19 L20 M21 N4
     await client.rerank({ model, query: "tea", documents: ["coffee", "tea"], user })
   }
   const samples = "speech: one cup of tea, please."
-  const wav = Buffer.concat([wavHeader(44 + samples.length), Buffer.from(samples)])
+  const wav = Buffer.concat([wavHeader({ rate: 16_000, size: samples.length }), Buffer.from(samples)])
   const input_audio = { data: wav.toString("base64"), format: "wav" } as const
   for (const model of ["openai/whisper-1", "deepgram/nova-3", "groq/whisper-large-v3"]) {
     await client.transcribe({ model, input_audio, user })

@@ -2,6 +2,7 @@
 import * as Video from "@model-gateway/core/Video"
 import { BadRequest, createClient } from "@model-gateway/node/promise"
 import { describe, expect, it, onTestFinished } from "vitest"
+import { silence } from "@model-gateway/test-services/Wav"
 import { startCohereDouble } from "../../../packages/providers/test/support/CohereDouble.mjs"
 import { startFalDouble } from "../../../packages/providers/test/support/FalDouble.mjs"
 import { fieldsOf, startOpenAiDouble } from "../../../packages/providers/test/support/OpenAiDouble.mjs"
@@ -12,24 +13,6 @@ import { fileOf } from "./Loaded.ts"
 const key = "upstream-secret-0123456789"
 
 const veo = "fal/fal-ai/veo3.1"
-
-/** A second of silence. */
-const wav = () => {
-  const bytes = Buffer.alloc(44 + 16_000)
-  bytes.write("RIFF")
-  bytes.writeUInt32LE(bytes.length - 8, 4)
-  bytes.write("WAVEfmt ", 8)
-  bytes.writeUInt32LE(16, 16)
-  bytes.writeUInt16LE(1, 20)
-  bytes.writeUInt16LE(1, 22)
-  bytes.writeUInt32LE(8000, 24)
-  bytes.writeUInt32LE(16_000, 28)
-  bytes.writeUInt16LE(2, 32)
-  bytes.writeUInt16LE(16, 34)
-  bytes.write("data", 36)
-  bytes.writeUInt32LE(16_000, 40)
-  return bytes
-}
 
 const start = async () => {
   const [cohere, voyage, openAi, fal] = await Promise.all([
@@ -82,7 +65,7 @@ const rerank = ({ client }: Started, options: object, more: object = {}) =>
 const transcribe = ({ client }: Started, options: object) =>
   client.transcribe({
     model: "openai/whisper-1",
-    file: new File([wav()], "silence.wav"),
+    file: new File([silence({ size: 16_000 })], "silence.wav"),
     provider: { options: { ...options } }
   })
 

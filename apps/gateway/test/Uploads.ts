@@ -13,27 +13,6 @@ export interface Upload {
   readonly header?: Buffer
 }
 
-/**
- * The header of a file of WAV audio with that many bytes, these included: 16 bits, mono, 16,000
- * samples a second.
- */
-export const wavHeader = (bytes: number): Buffer => {
-  const header = Buffer.alloc(44)
-  header.write("RIFF", 0)
-  header.writeUInt32LE(bytes - 8, 4)
-  header.write("WAVEfmt ", 8)
-  header.writeUInt32LE(16, 16)
-  header.writeUInt16LE(1, 20)
-  header.writeUInt16LE(1, 22)
-  header.writeUInt32LE(16_000, 24)
-  header.writeUInt32LE(32_000, 28)
-  header.writeUInt16LE(2, 32)
-  header.writeUInt16LE(16, 34)
-  header.write("data", 36)
-  header.writeUInt32LE(bytes - 44, 40)
-  return header
-}
-
 const boundary = "--bound--"
 
 const block = Buffer.alloc(250_000, "model gateway ")

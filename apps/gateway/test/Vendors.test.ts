@@ -5,6 +5,7 @@
 import * as Models from "@model-gateway/core/Models"
 import { Schema } from "effect"
 import { expect, it, onTestFinished } from "vitest"
+import { wavHeader } from "@model-gateway/test-services/Wav"
 import { startCohereDouble } from "../../../packages/providers/test/support/CohereDouble.mjs"
 import { startDeepgramDouble } from "../../../packages/providers/test/support/DeepgramDouble.mjs"
 import { startFalDouble } from "../../../packages/providers/test/support/FalDouble.mjs"
@@ -14,7 +15,6 @@ import { fieldsOf, startOpenAiDouble } from "../../../packages/providers/test/su
 import { startReplicateDouble } from "../../../packages/providers/test/support/ReplicateDouble.mjs"
 import { startRunwayDouble } from "../../../packages/providers/test/support/RunwayDouble.mjs"
 import { firstKey, folder, serve } from "./Executable.ts"
-import { wavHeader } from "./Uploads.ts"
 import { waysTo } from "./Ways.ts"
 
 const key = "upstream-secret-0123456789"
@@ -97,7 +97,7 @@ it("names in warnings the temperature that a vendor does not take [spec M13]", a
     OPENAI_BASE_URL: `${openAi.url}/v1`
   })
   const samples = "speech: one cup of tea, please."
-  const wav = Buffer.concat([wavHeader(44 + samples.length), Buffer.from(samples)])
+  const wav = Buffer.concat([wavHeader({ rate: 16_000, size: samples.length }), Buffer.from(samples)])
   const request = { input_audio: { data: wav.toString("base64"), format: "wav" }, temperature: 0.5 } as const
   for (const { transcribe } of both) {
     const ignored = await transcribe({ ...request, model: "deepgram/nova-3" })

@@ -98,29 +98,15 @@ export const wellBehaved: Script = {
   "DELETE /files/file_1": ok({ _shape: "native", id: "file_1", type: "file_deleted" }),
   "GET /key": ok({
     data: {
-      label: "mg_sk_…abc",
+      ...Samples.keyRecord,
       limit: 5,
       limit_remaining: 4.9865,
       limit_reset: "daily",
-      include_byok_in_limit: false,
       usage: 0.0135,
       usage_daily: 0.0035,
       usage_weekly: 0.0135,
       usage_monthly: 0.0135,
-      byok_usage: 0,
-      byok_usage_daily: 0,
-      byok_usage_weekly: 0,
-      byok_usage_monthly: 0,
-      is_free_tier: false,
-      is_management_key: false,
-      is_provisioning_key: false,
-      creator_user_id: null,
-      expires_at: null,
-      workspace_id: "0197a000-0000-7000-8000-000000000002",
-      organization_id: "0197a000-0000-7000-8000-000000000001",
-      allowed_data_regions: [],
-      free_model_daily_requests: { limit: 200, used: 3, remaining: 197 },
-      rate_limit: { requests: -1, interval: "10s", note: "deprecated" }
+      byok_usage: 0
     }
   }),
   "POST /rerank": ok({

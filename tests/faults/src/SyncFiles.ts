@@ -2,6 +2,7 @@
  * Temporary files without asynchronous calls, so that their order does not depend on the machine,
  * and the measuring of audio without a thread, for the same reason.
  */
+import { silence } from "@model-gateway/test-services/Wav"
 import { ByteSize, Context, Effect, FileSystem, Option, Stream } from "effect"
 import { mkdtempSync, openSync, readFileSync, rmSync, statSync, closeSync, ftruncateSync, writeSync } from "node:fs"
 import { join } from "node:path"
@@ -72,22 +73,7 @@ export const make = (folder: string): FileSystem.FileSystem =>
 const sampleRate = 1000
 
 /** 8-bit mono WAV of this many milliseconds. */
-export const wav = (millis: number): Buffer => {
-  const header = Buffer.alloc(44)
-  header.write("RIFF", 0)
-  header.writeUInt32LE(36 + millis, 4)
-  header.write("WAVEfmt ", 8)
-  header.writeUInt32LE(16, 16)
-  header.writeUInt16LE(1, 20)
-  header.writeUInt16LE(1, 22)
-  header.writeUInt32LE(sampleRate, 24)
-  header.writeUInt32LE(sampleRate, 28)
-  header.writeUInt16LE(1, 32)
-  header.writeUInt16LE(8, 34)
-  header.write("data", 36)
-  header.writeUInt32LE(millis, 40)
-  return Buffer.concat([header, Buffer.alloc(millis, 128)])
-}
+export const wav = (millis: number): Buffer => silence({ bits: 8, rate: sampleRate, size: millis })
 
 interface AudioThread {
   readonly ask: (location: {

@@ -1,22 +1,4 @@
-/** Audio for requests. */
-
-/** Silence of this many bytes: 16 bits, 8000 samples per second. */
-export const silence = (bytes: number): Buffer => {
-  const header = Buffer.alloc(44)
-  header.write("RIFF", 0)
-  header.writeUInt32LE(bytes - 8, 4)
-  header.write("WAVEfmt ", 8)
-  header.writeUInt32LE(16, 16)
-  header.writeUInt16LE(1, 20)
-  header.writeUInt16LE(1, 22)
-  header.writeUInt32LE(8000, 24)
-  header.writeUInt32LE(16_000, 28)
-  header.writeUInt16LE(2, 32)
-  header.writeUInt16LE(16, 34)
-  header.write("data", 36)
-  header.writeUInt32LE(bytes - 44, 40)
-  return Buffer.concat([header, Buffer.alloc(bytes - 44)])
-}
+/** Forms with audio, and files that decoders disagree on. */
 
 /** A multipart form with text fields and one file. */
 export const form = (
@@ -36,8 +18,6 @@ export const form = (
     ])
   }
 }
-
-// Files that say two things
 
 const repeat = (count: number, part: Uint8Array): Buffer => Buffer.concat(Array<Uint8Array>(count).fill(part))
 

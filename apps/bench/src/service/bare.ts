@@ -3,8 +3,9 @@
  * ranking, counting or storing.
  */
 import { createServer, type ServerResponse } from "node:http"
+import { keyRecord } from "@model-gateway/testing/Samples"
 import { listening } from "../child.ts"
-import { keyRecord, rerankResponse } from "../client/messages.ts"
+import { rerankResponse } from "../client/messages.ts"
 
 const answer = (response: ServerResponse, json: unknown): void => {
   const body = JSON.stringify(json)

@@ -1,4 +1,5 @@
 /** WAV audio of keypad tones, made here so that what should be heard is known. */
+import { wavHeader } from "@model-gateway/test-services/Wav"
 
 const tones: Readonly<Record<string, readonly [low: number, high: number]>> = {
   "1": [697, 1209],
@@ -21,18 +22,5 @@ export const keypad = (keys: string): Buffer => {
       data.writeInt16LE(Math.round(sample * 12_000), (place * perKey + i) * 2)
     }
   }
-  const header = Buffer.alloc(44)
-  header.write("RIFF", 0)
-  header.writeUInt32LE(36 + data.length, 4)
-  header.write("WAVEfmt ", 8)
-  header.writeUInt32LE(16, 16)
-  header.writeUInt16LE(1, 20)
-  header.writeUInt16LE(1, 22)
-  header.writeUInt32LE(rate, 24)
-  header.writeUInt32LE(rate * 2, 28)
-  header.writeUInt16LE(2, 32)
-  header.writeUInt16LE(16, 34)
-  header.write("data", 36)
-  header.writeUInt32LE(data.length, 40)
-  return Buffer.concat([header, data])
+  return Buffer.concat([wavHeader({ rate, size: data.length }), data])
 }

@@ -3,7 +3,8 @@
  * answer. The number of a request travels with it as `fuzz-<number>`, so that its answers can be
  * reproduced.
  */
-import { form, silence } from "../audio.ts"
+import { silence } from "@model-gateway/test-services/Wav"
+import { form } from "../audio.ts"
 import type { Question } from "../client.ts"
 import type { Call } from "../doubles.ts"
 import type { Random } from "../fuzz/random.ts"
@@ -56,7 +57,7 @@ const rerank = (upstream: string, model: string): Exchange => ({
   })
 })
 
-const audio = silence(8044)
+const audio = silence({ size: 8000 })
 
 const transcribe = (upstream: string, model: string, options: (mark: string) => object): Exchange => ({
   upstream,

@@ -1,6 +1,7 @@
 /** Programs on the gateway's own machine, which transcribe. */
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs"
-import { form, silence } from "../audio.ts"
+import { silence } from "@model-gateway/test-services/Wav"
+import { form } from "../audio.ts"
 import { ask, type Question } from "../client.ts"
 import { type Attack, atOnce, longestOf, milliseconds, pause, problemsOf, statusesOf } from "./attack.ts"
 
@@ -16,7 +17,7 @@ const transcription = (key: string): Question => ({
   method: "POST",
   path: "/api/v1/audio/transcriptions",
   key,
-  ...form({ model: "local/ears" }, { name: "small.wav", bytes: silence(16_044) })
+  ...form({ model: "local/ears" }, { name: "small.wav", bytes: silence({ size: 16_000 }) })
 })
 
 const queue: Attack = {
@@ -88,7 +89,7 @@ const leftovers: Attack = {
   run: async ({ another, gateway }) => {
     const spoken = {
       ...transcription(gateway.apiKey),
-      ...form({ model: "local/ears", language: "en" }, { name: "small.wav", bytes: silence(16_044) })
+      ...form({ model: "local/ears", language: "en" }, { name: "small.wav", bytes: silence({ size: 16_000 }) })
     }
     const ended = await ask(gateway.origin, { ...spoken, patience: 10_000 })
     const afterCall = running().length

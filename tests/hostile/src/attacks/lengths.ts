@@ -1,5 +1,6 @@
 /** Audio that is longer than it says, and bills of providers for more than was quoted. */
-import { ambiguous, form, silence } from "../audio.ts"
+import { silence } from "@model-gateway/test-services/Wav"
+import { ambiguous, form } from "../audio.ts"
 import { ask, fieldOf, jsonOf, type Question } from "../client.ts"
 import { always, answer as respond } from "../doubles.ts"
 import { unlimited } from "../gateway.ts"
@@ -75,7 +76,7 @@ const bills: Attack = {
     upstream.handle = (_, response) =>
       void pause(500).then(() => respond(response, { text: "", usage: { type: "duration", seconds: long } }))
     const { hash, key } = await newKey({ limit })
-    const question = transcription(key, { name: "second.wav", bytes: silence(16_044) })
+    const question = transcription(key, { name: "second.wav", bytes: silence({ size: 16_000 }) })
     const answers = await atOnce(40, gateway.origin, () => question)
     // What others had reserved is free again, so that one more may take what is left.
     const last = await ask(gateway.origin, question)

@@ -1,5 +1,5 @@
 /** Many large bodies at the same time. */
-import { silence } from "../audio.ts"
+import { silence } from "@model-gateway/test-services/Wav"
 import { ask, converse, requestBytes } from "../client.ts"
 import {
   arrayOf,
@@ -57,7 +57,7 @@ const transcriptions: Attack = {
   bound: "402, 429 or 503",
   run: async ({ gateway, newKey }) => {
     const { key } = await newKey({ limit: 0 })
-    const data = silence(Math.floor((33 * mebibyte * 3) / 4 - 1000)).toString("base64")
+    const data = silence({ size: Math.floor((33 * mebibyte * 3) / 4 - 1000) }).toString("base64")
     const body = Buffer.from(`{"model":"sandbox/tones","input_audio":{"format":"wav","data":"${data}"}}`)
     await gateway.watch.reset()
     const answers = await atOnce(100, gateway.origin, () => ({

@@ -1,6 +1,7 @@
 /** Work of one key that could delay other keys. */
 import { randomBytes } from "node:crypto"
-import { form, silence } from "../audio.ts"
+import { silence } from "@model-gateway/test-services/Wav"
+import { form } from "../audio.ts"
 import { ask, type Question } from "../client.ts"
 import { unlimited } from "../gateway.ts"
 import {
@@ -38,7 +39,7 @@ const noise: Attack = {
   seconds: 150,
   run: async ({ gateway, newKey }) => {
     const [poor, other] = [await newKey({ limit: 0 }), await newKey()]
-    const small = transcription(other.key, { name: "small.wav", bytes: silence(16_044) })
+    const small = transcription(other.key, { name: "small.wav", bytes: silence({ size: 16_000 }) })
     await ask(gateway.origin, small)
     const alone = await ask(gateway.origin, small)
     const bytes = Buffer.concat([webmHead, randomBytes(25e6 - webmHead.length)])

@@ -2,7 +2,7 @@
  * Values that match a JSON Schema, with names from the gateway under test, so that many requests
  * are valid.
  */
-import { silence } from "../audio.ts"
+import { silence } from "@model-gateway/test-services/Wav"
 import { entriesOf, fieldOf } from "../client.ts"
 import { resolve } from "./operations.ts"
 import type { Random } from "./random.ts"
@@ -43,7 +43,7 @@ const modelFor = (random: Random, operation: string, isPlain: boolean): string =
   return random.chance(0.1) ? "sandbox/title-card" : random.pick(models.submitVideo)
 }
 
-export const smallAudio = silence(8044)
+export const smallAudio = silence({ size: 8000 })
 const audioText = smallAudio.toString("base64")
 
 const words = [
