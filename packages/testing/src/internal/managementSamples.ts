@@ -6,12 +6,12 @@ import type * as Destinations from "@model-gateway/core/Destinations"
 import * as Generations from "@model-gateway/core/Generations"
 import * as Guardrails from "@model-gateway/core/Guardrails"
 import type * as Keys from "@model-gateway/core/Keys"
-import type * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
-import type * as Models from "@model-gateway/core/Models"
-import type * as Providers from "@model-gateway/core/Providers"
+import * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
+import * as Models from "@model-gateway/core/Models"
+import * as Providers from "@model-gateway/core/Providers"
 import type * as VideoModels from "@model-gateway/core/VideoModels"
 import type * as Webhooks from "@model-gateway/core/Webhooks"
-import type * as Workspaces from "@model-gateway/core/Workspaces"
+import * as Workspaces from "@model-gateway/core/Workspaces"
 import * as Redacted from "effect/Redacted"
 
 /** @since 0.1.0 */
@@ -218,22 +218,15 @@ export const model: Models.Model = {
   object: "model",
   owned_by: "sandbox",
   name: "Title card",
-  created: 0,
-  description: "",
-  context_length: null,
+  ...Models.fixed.model,
   architecture: {
     input_modalities: ["text"],
     output_modalities: ["video"],
     modality: "text->video",
-    tokenizer: "Other",
-    instruct_type: null
+    ...Models.fixed.architecture
   },
   pricing: { prompt: "0", completion: "0", second: "0.01" },
-  top_provider: { context_length: null, max_completion_tokens: null, is_moderated: false },
-  per_request_limits: null,
   supported_parameters: ["seed"],
-  supported_voices: null,
-  default_parameters: null,
   links: { details: "/api/v1/models/sandbox/title-card/endpoints" },
   providers: ["sandbox"],
   kind: "video",
@@ -263,19 +256,8 @@ export const modelEndpoint: ModelEndpoints.Endpoint = {
   provider_name: "sandbox",
   tag: "sandbox",
   pricing: model.pricing,
-  context_length: 0,
-  max_completion_tokens: null,
-  max_prompt_tokens: null,
-  quantization: null,
+  ...ModelEndpoints.fixed,
   supported_parameters: ["seed"],
-  supports_implicit_caching: false,
-  supports_tool_choice: { auto: false, function: false, none: false, required: false },
-  supports_voice_cloning: false,
-  latency_last_30m: null,
-  throughput_last_30m: null,
-  uptime_last_5m: null,
-  uptime_last_30m: null,
-  uptime_last_1d: null,
   kind: "video",
   is_free: false,
   capabilities: videoCapabilities
@@ -325,12 +307,8 @@ export const videoModelListResponse: VideoModels.ListResponse = { data: [videoMo
 export const provider: Providers.Provider = {
   name: "sandbox",
   slug: "sandbox",
-  privacy_policy_url: null,
-  terms_of_service_url: null,
-  status_page_url: null,
-  headquarters: null,
-  datacenters: null,
-  kinds: ["rerank", "transcription", "video"]
+  kinds: ["rerank", "transcription", "video"],
+  ...Providers.fixed
 }
 
 /** @since 0.1.0 */
@@ -349,17 +327,7 @@ export const workspace: Workspaces.Workspace = {
   created_by: null,
   created_at: timestamp,
   updated_at: timestamp,
-  default_guardrail_id: "",
-  default_text_model: null,
-  default_image_model: null,
-  default_provider_sort: null,
-  disabled_server_tools: null,
-  include_byok_in_budgets: false,
-  io_logging_api_key_ids: null,
-  io_logging_sampling_rate: 1,
-  is_observability_io_logging_enabled: false,
-  is_data_discount_logging_enabled: false,
-  is_observability_broadcast_enabled: true
+  ...Workspaces.fixed
 }
 
 /** @since 0.1.0 */
