@@ -38,7 +38,7 @@ import * as Metrics from "../observability/Metrics.ts"
 import * as Background from "../internal/Background.ts"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { type Ended, type EndRows, LedgerStore } from "./LedgerStore.ts"
+import { type End, type Ended, LedgerStore } from "./LedgerStore.ts"
 import { itemsOf } from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -48,6 +48,7 @@ import { fromRefusal, type InsufficientCredits } from "./InsufficientCredits.ts"
 import { entries, type Entry, maxListed, type Reservation, reservations } from "./Ledger.ts"
 import {
   type Ending,
+  type EndRows,
   type Failure,
   type Outcome,
   type Payer,
@@ -61,8 +62,17 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 export { type Balance, BalanceOutOfRange, type CreditTotals } from "./Credits.ts"
 export { InsufficientCredits } from "./InsufficientCredits.ts"
 export type { Entry, Reservation } from "./Ledger.ts"
-export type { EndRows } from "./LedgerStore.ts"
-export type { Ending, Failure, Outcome, Payer, Reserved, ReserveRequest, Settlement } from "./Reservation.ts"
+export type {
+  AnswerToStore,
+  Ending,
+  EndRows,
+  Failure,
+  Outcome,
+  Payer,
+  Reserved,
+  ReserveRequest,
+  Settlement
+} from "./Reservation.ts"
 
 /** What an operator should check after a crash or a wrong estimate. */
 export interface Reconciliation {
@@ -224,6 +234,11 @@ export const make = Effect.gen(function* () {
           )
         )
 
+  const end = (request: End, { answer, event }: EndRows = {}) =>
+    Effect.tap(ledger.end({ ...request, answer, event }), ({ bytesOfKey }) =>
+      answer === undefined ? Effect.void : sql.afterCommit(answer.stored(bytesOfKey))
+    )
+
   const ended = (id: string) =>
     Effect.sync(() => {
       underWay.delete(id)
@@ -272,7 +287,7 @@ export const make = Effect.gen(function* () {
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         outcome.cost < 0
           ? Effect.die(new RangeError("The cost must not be negative"))
-          : ledger.end({ ...rows, id, workspaceId, result: { ...outcome, status: "completed" }, now })
+          : end({ id, workspaceId, result: { ...outcome, status: "completed" }, now }, rows)
       ).pipe(
         mapSqlError("Accounting.settle"),
         // If the database's answer to the first attempt was lost, a later one finds all of it
@@ -290,7 +305,7 @@ export const make = Effect.gen(function* () {
     release: ({ id, workspaceId }, failure, rows) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const result = failure && { ...failure, cost: MicroCredits.zero }
-        return ledger.end({ ...rows, id, workspaceId, result, now })
+        return end({ id, workspaceId, result, now }, rows)
       }).pipe(
         Effect.map(({ settlement }) => settlement),
         mapSqlError("Accounting.release"),

@@ -44,29 +44,20 @@ export interface AnswerRow {
   readonly body: string | null
   readonly packed: Uint8Array | null
   readonly bytes: number
-  /**
-   * Runs after the commit, with the stored bytes of the API key, or undefined if nothing was
-   * stored.
-   */
-  readonly stored: (bytesOfKey: number | undefined) => Effect.Effect<void>
 }
 
-/** The rows that are written in the transaction that ends a reservation. */
-export interface EndRows {
-  /** Not written if the reservation had ended before. */
-  readonly event?: EventRow | undefined
-  /** Stored even if the reservation had ended before. */
-  readonly answer?: AnswerRow | undefined
-}
-
-/** How a reservation ends. */
-export interface End extends EndRows {
+/** How a reservation ends, and the rows that are written in the same transaction. */
+export interface End {
   readonly id: string
   /** The workspace, if it is known: ends of one workspace are written together. */
   readonly workspaceId?: string | undefined
   /** The result of the request. Only a completed one is charged. Undefined: no entry is written. */
   readonly result: Result | undefined
   readonly now: number
+  /** Not written if the reservation had ended before. */
+  readonly event?: EventRow | undefined
+  /** Stored even if the reservation had ended before. */
+  readonly answer?: AnswerRow | undefined
 }
 
 /** What an end did; see `Reservation.ts`. */
@@ -74,6 +65,8 @@ export interface Ended {
   readonly settlement: "done" | "late" | "already"
   /** What was charged, unless it is `already`. */
   readonly charged: { readonly operation: string; readonly model: string; readonly reserved: number } | undefined
+  /** All stored bytes of the answer's API key, if the answer was stored. */
+  readonly bytesOfKey: number | undefined
 }
 
 /**
@@ -111,7 +104,10 @@ export class LedgerStore extends Context.Service<
       reservations: ReadonlyArray<{ readonly id: string; readonly owner: string }>,
       now: number
     ) => Effect.Effect<number, SqlError>
-    /** Stores an answer alone. Fails with {@link claimLost} if its process has lost the key. */
-    readonly keep: (answer: AnswerRow) => Effect.Effect<void, SqlError | StorageError>
+    /**
+     * Stores an answer alone, and returns all stored bytes of its API key. Fails with {@link
+     * claimLost} if its process has lost the key.
+     */
+    readonly keep: (answer: AnswerRow) => Effect.Effect<number, SqlError | StorageError>
   }
 >()("@model-gateway/server/accounting/LedgerStore") {}

@@ -61,12 +61,6 @@ const endItem = ({ answer, event, id, now, result }: End): Item => ({
   ...(answer === undefined ? {} : answerItem(answer))
 })
 
-/** A reservation, an end or an answer. */
-interface Request {
-  readonly item: Item
-  readonly answer: AnswerRow | undefined
-}
-
 const Results = Schema.Array(Schema.Struct({ result: Schema.Record(Schema.String, Schema.Unknown) }))
 const decodeResults = Schema.decodeUnknownEffect(Results)
 
@@ -81,40 +75,31 @@ export const make = Effect.gen(function* () {
   yield* mapSqlError("PostgresLedger.make")(PostgresFunction.ensure([ledgerFunction.apply]))
   const apply = Dialect.fixed(sql, `SELECT result FROM ${ledgerFunction.apply.name}(?1) AS result`)
 
-  /** Writes the requests, in one transaction. Returns a result for each. */
-  const run = Effect.fnUntraced(function* (requests: ReadonlyArray<Request>) {
-    const rows = yield* apply(JSON.stringify(requests.map(({ item }) => item)))
-    const results = yield* Effect.mapError(decodeResults(rows), malformed)
-    const ofRequests = results.slice(0, requests.length).map(({ result }) => result)
+  /** Writes the items, in one transaction. Returns a result for each, with the bytes of its key. */
+  const run = Effect.fnUntraced(function* (items: ReadonlyArray<Item>): Effect.fn.Return<ReadonlyArray<Row>, SqlError> {
+    const rows = yield* apply(JSON.stringify(items))
+    const results = (yield* Effect.mapError(decodeResults(rows), malformed)).map(({ result }) => result)
     const counted = new Map(
-      results
-        .slice(requests.length)
-        .map(({ result }) => [Dialect.text(result, "key_hash"), Dialect.int(result, "bytes")])
+      results.slice(items.length).map((row) => [row["key_hash"], Dialect.int(row, "bytes")] as const)
     )
-    yield* Effect.forEach(
-      requests,
-      ({ answer }, at) =>
-        answer === undefined || ofRequests[at]?.["lost"] === true
-          ? Effect.void
-          : sql.afterCommit(answer.stored(counted.get(answer.keyHash))),
-      { discard: true }
-    )
-    return ofRequests
+    return results
+      .slice(0, items.length)
+      .map((row, at) => ({ ...row, bytes_of_key: counted.get(items[at]?.["answer_key_hash"]) }))
   })
 
-  const inLane = yield* Lanes.make<Request, Row, SqlError>({
+  const inLane = yield* Lanes.make<Item, Row, SqlError>({
     count: laneCount,
     maxBatchSize,
-    run: (requests) => Conflicts.retry(run(requests)),
+    run: (items) => Conflicts.retry(run(items)),
     isOfOneRequest: (error) => isSqlError(error) && !error.isRetryable
   })
 
   /** Inside the caller's transaction it is part of that, on its connection. */
-  const write = (lane: string, request: Request): Effect.Effect<Row, SqlError> =>
+  const write = (lane: string, item: Item): Effect.Effect<Row, SqlError> =>
     Effect.withFiber((fiber) =>
       Context.getOrUndefined(fiber.context, sql.transactionService) === undefined
-        ? inLane(lane, request)
-        : Effect.flatMap(run([request]), ([row]) =>
+        ? inLane(lane, item)
+        : Effect.flatMap(run([item]), ([row]) =>
             row === undefined ? Effect.fail(malformed(new Error("A result is missing"))) : Effect.succeed(row)
           )
     )
@@ -123,7 +108,7 @@ export const make = Effect.gen(function* () {
 
   return LedgerStore.of({
     reserve: (reservation) =>
-      write(reservation.workspaceId, { item: reserveItem(reservation), answer: undefined }).pipe(
+      write(reservation.workspaceId, reserveItem(reservation)).pipe(
         Effect.flatMap((row) => {
           const reason = refusalOf(row)
           return reason === undefined
@@ -131,22 +116,15 @@ export const make = Effect.gen(function* () {
             : Effect.fail(new ReservationRefused({ reason }))
         })
       ),
-    end: (end) =>
-      write(end.workspaceId ?? end.id, { item: endItem(end), answer: end.answer }).pipe(
-        Effect.flatMap(unlessLost),
-        Effect.map(endedOf)
-      ),
+    end: (end) => write(end.workspaceId ?? end.id, endItem(end)).pipe(Effect.flatMap(unlessLost), Effect.map(endedOf)),
     abandon: (dead, now) =>
-      Effect.map(
-        Conflicts.retry(
-          run(dead.map(({ id, owner }) => ({ item: { kind: "abandon", id, owner, now }, answer: undefined })))
-        ),
-        (results) => results.reduce((sum, row) => sum + Dialect.int(row, "freed"), 0)
+      Effect.map(Conflicts.retry(run(dead.map(({ id, owner }) => ({ kind: "abandon", id, owner, now })))), (results) =>
+        results.reduce((sum, row) => sum + Dialect.int(row, "freed"), 0)
       ),
     keep: (answer) =>
-      write(answer.scope, { item: { kind: "keep", ...answerItem(answer) }, answer }).pipe(
+      write(answer.scope, { kind: "keep", ...answerItem(answer) }).pipe(
         Effect.flatMap(unlessLost),
-        Effect.asVoid
+        Effect.map((row) => Dialect.int(row, "bytes_of_key"))
       )
   })
 })
@@ -187,7 +165,8 @@ const endedOf = (row: Row): Ended => ({
           operation: Dialect.text(row, "operation"),
           model: Dialect.text(row, "model"),
           reserved: Dialect.int(row, "reserved")
-        }
+        },
+  bytesOfKey: Dialect.intOrNull(row, "bytes_of_key") ?? undefined
 })
 
 /** The store over the database in the context. */

@@ -1,6 +1,8 @@
 /** The requests and responses of accounting for one paid request. */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import type { Effect } from "effect"
 import { type NewReservation, type Reservation, type Result, storedUser } from "./Ledger.ts"
+import type { AnswerRow, End } from "./LedgerStore.ts"
 
 /**
  * Who pays: the key, its workspace, the key's guardrail, if it has one, and the ephemeral key that
@@ -55,6 +57,20 @@ export interface Outcome extends Omit<Result, "status" | "errorStatus"> {
  */
 export interface Failure extends Omit<Result, "status" | "cost" | "usage"> {
   readonly status: Exclude<Result["status"], "completed">
+}
+
+/** An answer to store with the end of a request. */
+export interface AnswerToStore extends AnswerRow {
+  /**
+   * Runs after the commit, with all stored bytes of the API key, or undefined if the answer was not
+   * stored.
+   */
+  readonly stored: (bytesOfKey: number | undefined) => Effect.Effect<void>
+}
+
+/** What is written in the transaction that ends a request; see `LedgerStore.End`. */
+export interface EndRows extends Pick<End, "event"> {
+  readonly answer?: AnswerToStore | undefined
 }
 
 /**

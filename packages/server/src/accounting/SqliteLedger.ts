@@ -30,9 +30,12 @@ type Change = { readonly [Start in keyof Periods.PeriodStarts]: number } & {
   readonly byok_held: number
 }
 
+/** What the end of a reservation did, without its answer. */
+type Outcome = Omit<Ended, "bytesOfKey">
+
 const refuse = (reason: Refusal) => Effect.fail(new ReservationRefused({ reason }))
 
-const already: Ended = { settlement: "already", charged: undefined }
+const already: Outcome = { settlement: "already", charged: undefined }
 
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
@@ -139,7 +142,7 @@ export const make = Effect.gen(function* () {
     yield* chargeWorkspace({ workspace_id: workspaceId, used: usage, credits })
   })
 
-  const endReservation = Effect.fnUntraced(function* ({ id, now, result }: End): Effect.fn.Return<Ended, SqlError> {
+  const endReservation = Effect.fnUntraced(function* ({ id, now, result }: End): Effect.fn.Return<Outcome, SqlError> {
     const [row] = yield* takeReservation({ id })
     if (row === undefined) return already
     const reservation = Ledger.reservations.read(row)
@@ -169,20 +172,20 @@ export const make = Effect.gen(function* () {
     return { settlement, charged: undefined }
   })
 
+  /** Stores the answer, and returns all stored bytes of its API key. Undefined: the key is lost. */
   const store = Effect.fnUntraced(function* (answer: AnswerRow) {
     const params = Statements.answerParams(answer)
-    const written = yield* storeAnswer(params)
-    const [row] = written > 0 ? yield* countBytes(params) : []
-    yield* sql.afterCommit(answer.stored(row === undefined ? undefined : Dialect.int(row, "bytes")))
-    return written > 0
+    const [row] = (yield* storeAnswer(params)) > 0 ? yield* countBytes(params) : []
+    return row === undefined ? undefined : Dialect.int(row, "bytes")
   })
 
   const end = Effect.fnUntraced(function* (request: End) {
     const ended = yield* endReservation(request)
-    const isStored = request.answer === undefined || (yield* store(request.answer))
-    if (!isStored && ended.settlement !== "already") return yield* claimLost
+    const bytesOfKey = request.answer === undefined ? undefined : yield* store(request.answer)
+    const isLost = request.answer !== undefined && bytesOfKey === undefined
+    if (isLost && ended.settlement !== "already") return yield* claimLost
     if (request.event !== undefined && ended.settlement !== "already") yield* events.append(request.event)
-    return ended
+    return { ...ended, bytesOfKey }
   })
 
   return LedgerStore.of({
@@ -202,7 +205,11 @@ export const make = Effect.gen(function* () {
         })
       ),
     keep: (answer) =>
-      transactions.run(Effect.flatMap(store(answer), (isStored) => (isStored ? Effect.void : claimLost)))
+      transactions.run(
+        Effect.flatMap(store(answer), (bytesOfKey) =>
+          bytesOfKey === undefined ? Effect.fail(claimLost) : Effect.succeed(bytesOfKey)
+        )
+      )
   })
 })
 

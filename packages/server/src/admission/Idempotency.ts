@@ -18,7 +18,8 @@ import { createHash } from "node:crypto"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
 import { GroupCommit } from "../storage/sql/GroupCommit.ts"
-import { type AnswerRow, LedgerStore } from "../accounting/LedgerStore.ts"
+import { LedgerStore } from "../accounting/LedgerStore.ts"
+import type { AnswerToStore } from "../accounting/Reservation.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -61,7 +62,7 @@ export interface Claim {
    * The row that `complete` writes, for `Accounting.settle`, which writes it with the charge. The
    * answer must be storable.
    */
-  readonly row: (answer: KeptAnswer.PackedAnswer) => AnswerRow
+  readonly row: (answer: KeptAnswer.PackedAnswer) => AnswerToStore
   /** Releases the key for the next request. */
   readonly abandon: Effect.Effect<void, StorageError>
 }
@@ -231,7 +232,7 @@ export const make = Effect.gen(function* () {
       slot.claimed = true
       Deferred.doneUnsafe(slot.asked, Exit.void)
     }
-    const row = (answer: KeptAnswer.PackedAnswer): AnswerRow => {
+    const row = (answer: KeptAnswer.PackedAnswer): AnswerToStore => {
       const { keyHash } = request
       const columns = KeptAnswer.columnsOf(answer, bounds.perKey)
       const stored = (bytesOfKey: number | undefined) =>
@@ -243,12 +244,14 @@ export const make = Effect.gen(function* () {
         )
       return { ...columns, scope, key, owner: owner.id, keyHash, stored }
     }
+    const keep = (answer: AnswerToStore) =>
+      Effect.flatMap(ledger.keep(answer), (bytesOfKey) => sql.afterCommit(answer.stored(bytesOfKey)))
     return {
       row,
       complete: (answer) =>
         Effect.suspend(() =>
           keeps(answer.status)
-            ? ledger.keep(row(answer))
+            ? Effect.uninterruptible(keep(row(answer)))
             : Effect.andThen(drop(request), sql.afterCommit(free(request)))
         ).pipe(mapSqlError("Idempotency.complete")),
       abandon: drop(request).pipe(

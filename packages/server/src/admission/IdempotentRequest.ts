@@ -7,7 +7,7 @@ import { isSqlError } from "effect/sql/SqlError"
 import { currentCaller } from "../access/Caller.ts"
 import { logAndContinue, orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../internal/Issues.ts"
-import type { AnswerRow } from "../accounting/LedgerStore.ts"
+import type { AnswerToStore } from "../accounting/Reservation.ts"
 import { fromSql, type StorageError } from "../storage/sql/StorageError.ts"
 import * as Idempotency from "./Idempotency.ts"
 
@@ -40,7 +40,7 @@ export interface OnceOptions<A> {
  */
 export interface Keep<A> {
   /** The row to write with a charge. Undefined without an idempotency key. */
-  readonly row: (answer: A) => Effect.Effect<AnswerRow | undefined>
+  readonly row: (answer: A) => Effect.Effect<AnswerToStore | undefined>
   /** Stores it as part of the transaction that is under way. */
   readonly store: (answer: A) => Effect.Effect<void, StorageError>
 }
