@@ -1,4 +1,4 @@
-// Everything that the service keeps has a row in docs/guide/bounds.md: what it is bounded by, who
+// Everything that the service keeps has a row in docs/extend/bounds.md: what it is bounded by, who
 // shares it, and what happens when it is full.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -58,7 +58,7 @@ interface Row {
 }
 
 /** The rows of the page's tables: what, where, bounded by, shared by, when it is full. */
-const rows: ReadonlyArray<Row> = readFileSync(join(root, "docs/guide/bounds.md"), "utf8")
+const rows: ReadonlyArray<Row> = readFileSync(join(root, "docs/extend/bounds.md"), "utf8")
   .split("\n")
   .filter((line) => line.startsWith("| ") && !line.startsWith("| What ") && !line.startsWith("|---"))
   .map((line) => line.split(" | ").map((cell) => cell.replace(/^\| | \|$/g, "").trim()))
@@ -66,7 +66,7 @@ const rows: ReadonlyArray<Row> = readFileSync(join(root, "docs/guide/bounds.md")
 
 const listed = rows.flatMap(({ places }) => places)
 
-describe("docs/guide/bounds.md", () => {
+describe("docs/extend/bounds.md", () => {
   it("has a row for everything that the service keeps in memory", () => {
     expect(holders.filter((holder) => !listed.includes(holder) && !perCall.has(holder))).toEqual([])
   })

@@ -1,7 +1,7 @@
 // The commands of the guides work in a clone: each program is a script of the project or one that
-// every machine has.
-import { globSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+// every machine has. Links in documents lead to files and headings.
+import { existsSync, globSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { expect, it } from "vitest"
 import { root } from "./Workspace.ts"
 
@@ -10,8 +10,8 @@ const scripts =
   typeof manifest === "object" && manifest !== null && "scripts" in manifest ? Object.keys(manifest.scripts ?? {}) : []
 
 // A test of tests/consumers runs each command of the guide to HTTP.
-const pages = ["README.md", ...globSync("docs/guide/**/*.md", { cwd: root, exclude: ["docs/guide/http.md"] })].map(
-  (page) => join(root, page)
+const pages = ["README.md", ...globSync("docs/**/*.md", { cwd: root, exclude: ["docs/start/http.md"] })].map((page) =>
+  join(root, page)
 )
 
 /** Lines of the shell examples that begin a command. */
@@ -29,4 +29,34 @@ it.each(commands)("%s runs in a clone", (command) => {
   const [, script] = /^npm (?:run (?:--silent )?)?([a-z]+)/.exec(command) ?? []
   if (script === undefined) expect(command).toMatch(/^(?:curl|export) /)
   else expect(scripts).toContain(script)
+})
+
+/** The anchors of a page's headings, as GitHub makes them. */
+const anchors = (page: string): ReadonlyArray<string> =>
+  [...readFileSync(page, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-")
+  )
+
+it("links to files and headings that exist", () => {
+  const folders = ["docs", "packages", "apps", "tests"]
+  const documents = [
+    "README.md",
+    ...folders.flatMap((folder) => globSync(`${folder}/**/*.md`, { cwd: root, exclude: ["**/node_modules"] }))
+  ]
+  const dead = documents.flatMap((document) =>
+    [...readFileSync(join(root, document), "utf8").matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = ""]) => {
+      // Packed READMEs link to the repository by its address.
+      const local = link.replace(/^https:\/\/github\.com\/model-gateway\/model-gateway\/(?:blob|tree)\/main\//, "")
+      if (/^[a-z]+:/.test(local)) return []
+      const [path = "", anchor] = local.split("#")
+      const target =
+        path === "" ? join(root, document) : join(local === link ? dirname(join(root, document)) : root, path)
+      const exists = existsSync(target) && (anchor === undefined || anchors(target).includes(anchor))
+      return exists ? [] : [`${document}: ${link}`]
+    })
+  )
+  expect(dead).toEqual([])
 })

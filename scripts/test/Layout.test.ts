@@ -22,7 +22,7 @@ it.each(["package.json", "pnpm-workspace.yaml", "turbo.json", "tsconfig.base.jso
 it("has libraries in packages, programs in apps and documentation in docs [spec V13 V14 V15]", () => {
   expect(packages.filter(({ group }) => group === "packages").length).toBeGreaterThan(0)
   expect(packages.filter(({ group }) => group === "apps").length).toBeGreaterThan(0)
-  expect(existsSync(join(root, "docs/guide"))).toBe(true)
+  expect(existsSync(join(root, "docs/start"))).toBe(true)
 })
 
 it("builds with turbo, by tasks that packages have [spec V11 V18]", () => {

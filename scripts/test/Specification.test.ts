@@ -6,7 +6,7 @@ import { annotations, annotationsIn } from "./Annotations.ts"
 import { groups } from "./Statements.ts"
 import { root } from "./Workspace.ts"
 
-const page = join(root, "docs/guide/specification.md")
+const page = join(root, "docs/reference/specification.md")
 const found = annotations()
 const statements = groups.flatMap((group) => Object.keys(group.statements))
 
@@ -36,7 +36,7 @@ const written = [
   ""
 ].join("\n")
 
-describe("docs/guide/specification.md", () => {
+describe("docs/reference/specification.md", () => {
   it("has a test for each statement", () => {
     expect(statements.filter((id) => testsOf(id).length === 0)).toEqual([])
   })

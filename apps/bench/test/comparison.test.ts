@@ -1,5 +1,5 @@
 // How clients behave when a server misbehaves: each is run against the same server, and the table
-// in docs/guide/client-comparison.md has the results. They are counts and outcomes, not times.
+// in docs/reference/client-comparison.md has the results. They are counts and outcomes, not times.
 // `vitest run --update` writes the table.
 import { Schema } from "effect"
 import { readFileSync } from "node:fs"
@@ -9,7 +9,7 @@ import { expect, it } from "vitest"
 import { type Compared, compared, type Made, type Options } from "./support/compared.ts"
 import { type Answer, half, type HostilePeer, start, status } from "./support/hostilePeer.ts"
 
-const page = fileURLToPath(new URL("../../../docs/guide/client-comparison.md", import.meta.url))
+const page = fileURLToPath(new URL("../../../docs/reference/client-comparison.md", import.meta.url))
 
 interface Row {
   readonly title: string

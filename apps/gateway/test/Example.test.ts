@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest"
 import { startDouble } from "../../../packages/providers/test/support/Double.mjs"
 import * as Acme from "./example/Acme.ts"
 
-const page = fileURLToPath(new URL("../../../docs/guide/adapters.md", import.meta.url))
+const page = fileURLToPath(new URL("../../../docs/extend/adapters.md", import.meta.url))
 const file = fileURLToPath(new URL("./example/Acme.ts", import.meta.url))
 
 const asRequest = Schema.decodeUnknownSync(

@@ -1,6 +1,6 @@
 /**
  * What callers see while a part that the gateway needs is down, and that it recovers by itself. The
- * page docs/guide/several-machines.md has a row for each of these tests.
+ * page docs/operate/several-machines.md has a row for each of these tests.
  */
 import { Schema } from "effect"
 import { execFileSync } from "node:child_process"

@@ -16,13 +16,13 @@ const docs = fileURLToPath(new URL("../../../docs", import.meta.url))
 
 describe("the documentation of the settings", () => {
   it("has the table of the declarations (written by vitest run --update)", async () => {
-    const page = join(docs, "guide", "settings.md")
+    const page = join(docs, "reference", "settings.md")
     const written = readFileSync(page, "utf8").replace(/(?:^\|.*\n)+/m, () => Settings.markdown())
     await expect(written).toMatchFileSnapshot(page)
   })
 
   it("has the tables of the upstreams and of their part of the file (written by vitest run --update)", async () => {
-    const page = join(docs, "guide", "providers.md")
+    const page = join(docs, "reference", "providers.md")
     const tables = [ModelSettings.upstreamsTable(), ModelSettings.keysTable()]
     const written = readFileSync(page, "utf8").replaceAll(
       /(?:^\| (?:Name|Key) \|.*\n)(?:^\|.*\n)+/gm,
@@ -33,13 +33,13 @@ describe("the documentation of the settings", () => {
   })
 
   it("has a page for each adapter", () => {
-    const missing = adapters.filter(({ name }) => !existsSync(join(docs, "guide", "upstreams", `${name}.md`)))
+    const missing = adapters.filter(({ name }) => !existsSync(join(docs, "reference", "upstreams", `${name}.md`)))
     expect(missing.map(({ name }) => name)).toEqual([])
   })
 
   it.each(models)("says on the page of the upstream where the price of $publicId is from", ({ adapter, source }) => {
     const { page, readFrom = page, readOn } = source
-    const text = readFileSync(join(docs, "guide", "upstreams", `${adapter}.md`), "utf8").replaceAll(/\s+/g, " ")
+    const text = readFileSync(join(docs, "reference", "upstreams", `${adapter}.md`), "utf8").replaceAll(/\s+/g, " ")
     for (const stated of [page, ...(readFrom.match(/https:\S+/g) ?? [readFrom]), readOn]) expect(text).toContain(stated)
   })
 
@@ -47,14 +47,14 @@ describe("the documentation of the settings", () => {
     "says on the page of %s where its data policy is from",
     (adapter, { source }) => {
       const { page, readFrom = page, readOn } = source
-      const text = readFileSync(join(docs, "guide", "upstreams", `${adapter}.md`), "utf8").replaceAll(/\s+/g, " ")
+      const text = readFileSync(join(docs, "reference", "upstreams", `${adapter}.md`), "utf8").replaceAll(/\s+/g, " ")
       for (const stated of [page, readFrom, readOn]) expect(text).toContain(stated)
     }
   )
 
   it("has the JSON Schema of the declarations (written by vitest run --update)", async () => {
     const { stdout } = await run(["settings", "schema"])
-    await expect(stdout).toMatchFileSnapshot(join(docs, "settings.schema.json"))
+    await expect(stdout).toMatchFileSnapshot(join(docs, "reference", "settings.schema.json"))
   })
 })
 

@@ -100,7 +100,7 @@ describe("the examples of the six operations", () => {
     /completed 1\ndawn.mp4/,
     /^1 assigned, 0 unknown/
   ]
-  const guide = examples("node").filter(({ name }) => name.startsWith("docs-guide-client-operations-"))
+  const guide = examples("node").filter(({ name }) => name.startsWith("docs-client-operations-"))
 
   it("are six, and one with images", () => {
     expect(guide).toHaveLength(shown.length)

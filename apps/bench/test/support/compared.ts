@@ -1,4 +1,4 @@
-// The clients of the table in docs/guide/client-comparison.md. Each makes a call that costs money,
+// The clients of the table in docs/reference/client-comparison.md. Each makes a call that costs money,
 // as its documentation shows, with its defaults.
 import { createClient } from "@model-gateway/node/promise"
 import { OpenRouter } from "@openrouter/sdk"

@@ -82,7 +82,7 @@ const { devDependencies: versions } = Schema.decodeSync(Schema.fromJsonString(Ma
   readFileSync(new URL("../../package.json", import.meta.url), "utf8")
 )
 
-const page = fileURLToPath(new URL("../../../../docs/guide/compatibility.md", import.meta.url))
+const page = fileURLToPath(new URL("../../../../docs/reference/compatibility.md", import.meta.url))
 const clients: ReadonlyArray<ClientName> = ["@openrouter/sdk", "openai", "cohere-ai"]
 
 const line = (cells: ReadonlyArray<string>) => `| ${cells.join(" | ")} |\n`

@@ -1,5 +1,5 @@
 /**
- * Runs every command of docs/guide/http.md, and compares what it prints with what the guide shows.
+ * Runs every command of docs/start/http.md, and compares what it prints with what the guide shows.
  */
 import { execFile } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -9,7 +9,7 @@ import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Gateway, startGateway } from "../support/Process.ts"
 
-const guide = readFileSync(join(import.meta.dirname, "../../../../docs/guide/http.md"), "utf8")
+const guide = readFileSync(join(import.meta.dirname, "../../../../docs/start/http.md"), "utf8")
 
 interface Step {
   readonly title: string

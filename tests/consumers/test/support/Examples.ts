@@ -5,7 +5,7 @@ import { root } from "./Command.ts"
 import type { Project } from "./Packed.ts"
 
 export interface Example {
-  /** `docs-guide-client-3.ts` is the fourth of docs/guide/client.md. */
+  /** `docs-client-client-3.ts` is the fourth of docs/client/client.md. */
   readonly name: string
   readonly code: string
 }
@@ -19,7 +19,7 @@ const documents = (project: Project): ReadonlyArray<string> => {
     case "node":
       return [
         "README.md",
-        ...globSync("docs/guide/*.md", { cwd: root }).toSorted(),
+        ...globSync("docs/*/*.md", { cwd: root }).toSorted(),
         ...["core", "node", "offers", "providers", "sandbox", "server", "settings"].map(
           (name) => `packages/${name}/README.md`
         )

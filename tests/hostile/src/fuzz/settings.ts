@@ -27,7 +27,7 @@ export interface Options {
   readonly main?: string | undefined
 }
 
-/** A setting, as the table of `docs/guide/settings.md` lists it. */
+/** A setting, as the table of `docs/reference/settings.md` lists it. */
 interface Setting {
   /** Without a flag: a secret. */
   readonly flag: string | undefined
@@ -37,7 +37,7 @@ interface Setting {
   readonly allowed: string
 }
 
-const guide = fileURLToPath(new URL("../../../../docs/guide/settings.md", import.meta.url))
+const guide = fileURLToPath(new URL("../../../../docs/reference/settings.md", import.meta.url))
 
 const cellsOf = (line: string): ReadonlyArray<string> =>
   line
