@@ -4,8 +4,8 @@
  *
  * @since 0.1.0
  */
-import type * as CurrentKey from "@model-gateway/core/CurrentKey"
-import type * as Files from "@model-gateway/core/Files"
+import * as CurrentKey from "@model-gateway/core/CurrentKey"
+import * as Files from "@model-gateway/core/Files"
 import * as GatewayError from "@model-gateway/core/GatewayError"
 import type * as Rerank from "@model-gateway/core/Rerank"
 import type * as Routing from "@model-gateway/core/Routing"
@@ -14,6 +14,7 @@ import type * as Transcription from "@model-gateway/core/Transcription"
 import type * as Video from "@model-gateway/core/Video"
 import * as Base64 from "effect/encoding/Base64"
 import { workspaceId, organizationId, fileId, videoId, timestamp } from "./internal/managementSamples.ts"
+import { sample } from "./internal/sample.ts"
 
 export * from "./internal/cohereSamples.ts"
 export * from "./internal/managementSamples.ts"
@@ -239,18 +240,15 @@ export const deletions: { readonly [S in Files.DeletionShape]: Extract<Files.Del
 }
 
 /** @since 0.1.0 */
-export const file: Files.File = {
-  _shape: "native",
+export const file: Files.File = /* @__PURE__ */ sample(Files.File, {
   id: fileId,
-  type: "file",
   filename: "silence.wav",
   mime_type: "audio/wav",
   size_bytes: 844,
-  created_at: timestamp,
   downloadable: true,
   purpose: "transcription",
   workspace_id: workspaceId
-}
+})
 
 /** @since 0.1.0 */
 export const fileList: Files.FileList = {
@@ -266,31 +264,25 @@ export const fileList: Files.FileList = {
 export const upload: Files.Upload = { file: wavFile, purpose: "transcription" }
 
 /** @since 0.1.0 */
-export const keyRecord: typeof CurrentKey.KeyRecord.Type = {
+export const keyRecord: typeof CurrentKey.KeyRecord.Type = /* @__PURE__ */ sample(CurrentKey.KeyRecord, {
   label: "mg_sk_…a1Z",
   limit: 10,
   limit_remaining: 7.5,
   limit_reset: "monthly",
-  include_byok_in_limit: false,
   usage: 12.25,
   usage_daily: 0.5,
   usage_weekly: 1.25,
   usage_monthly: 2.5,
   byok_usage: 1,
-  byok_usage_daily: 0,
   byok_usage_weekly: 0.25,
   byok_usage_monthly: 0.5,
-  is_free_tier: false,
-  is_management_key: false,
-  is_provisioning_key: false,
   creator_user_id: "user_01",
   expires_at: "2027-01-01T00:00:00.000Z",
   workspace_id: workspaceId,
   organization_id: organizationId,
-  allowed_data_regions: [],
   free_model_daily_requests: { limit: 200, used: 3, remaining: 197 },
   rate_limit: { requests: -1, interval: "10s", note: "This field is deprecated; ignore it." }
-}
+})
 
 /** @since 0.1.0 */
 export const currentKeyResponse: CurrentKey.Response = { data: keyRecord }

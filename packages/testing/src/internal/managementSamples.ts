@@ -1,18 +1,19 @@
 /** Samples of keys, guardrails and workspaces, and the identifiers that all samples share. */
-import type * as Activity from "@model-gateway/core/Activity"
-import type * as Byok from "@model-gateway/core/Byok"
+import * as Activity from "@model-gateway/core/Activity"
+import * as Byok from "@model-gateway/core/Byok"
 import type * as Credits from "@model-gateway/core/Credits"
-import type * as Destinations from "@model-gateway/core/Destinations"
+import * as Destinations from "@model-gateway/core/Destinations"
 import * as Generations from "@model-gateway/core/Generations"
 import * as Guardrails from "@model-gateway/core/Guardrails"
-import type * as Keys from "@model-gateway/core/Keys"
+import * as Keys from "@model-gateway/core/Keys"
 import * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
 import * as Models from "@model-gateway/core/Models"
 import * as Providers from "@model-gateway/core/Providers"
-import type * as VideoModels from "@model-gateway/core/VideoModels"
-import type * as Webhooks from "@model-gateway/core/Webhooks"
+import * as VideoModels from "@model-gateway/core/VideoModels"
+import * as Webhooks from "@model-gateway/core/Webhooks"
 import * as Workspaces from "@model-gateway/core/Workspaces"
 import * as Redacted from "effect/Redacted"
+import { sample, timestamp } from "./sample.ts"
 
 /** @since 0.1.0 */
 export const workspaceId = "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"
@@ -32,11 +33,10 @@ export const videoId = "video-5m1xd7"
 /** @since 0.1.0 */
 export const keyHash = "9b74c9897bac770ffc029102a200c5de5d1b0d1a6a5f4d7b0e6d3b6f2c8a1e44"
 
-/** @since 0.1.0 */
-export const timestamp = "2026-11-20T22:30:00.000Z"
+export { timestamp }
 
 /** @since 0.1.0 */
-export const guardrail: typeof Guardrails.Guardrail.Type = {
+export const guardrail: typeof Guardrails.Guardrail.Type = /* @__PURE__ */ sample(Guardrails.Guardrail, {
   id: guardrailId,
   name: "Interns",
   description: "What interns may use",
@@ -44,13 +44,8 @@ export const guardrail: typeof Guardrails.Guardrail.Type = {
   limit_usd: 25,
   reset_interval: "weekly",
   allowed_models: ["sandbox/bm25"],
-  ignored_models: null,
-  allowed_providers: null,
-  ignored_providers: ["cohere"],
-  ...Guardrails.fixed,
-  created_at: timestamp,
-  updated_at: timestamp
-}
+  ignored_providers: ["cohere"]
+})
 
 /** @since 0.1.0 */
 export const guardrailCreateRequest: Guardrails.CreateRequest = {
@@ -103,33 +98,25 @@ export const assignmentList: typeof Guardrails.AssignmentList.Type = {
   total_count: 1
 }
 
-const keyFields: typeof Keys.Key.Type = {
+const keyFields: typeof Keys.Key.Type = /* @__PURE__ */ sample(Keys.Key, {
   hash: keyHash,
   name: "search",
   label: "mg_sk_…a1Z",
   workspace_id: workspaceId,
-  disabled: false,
-  is_management_key: false,
-  is_free_tier: false,
   limit: 10,
   limit_remaining: 7.5,
   limit_reset: "monthly",
-  include_byok_in_limit: false,
   usage: 12.25,
   usage_daily: 0.5,
   usage_weekly: 1.25,
   usage_monthly: 2.5,
   byok_usage: 1,
-  byok_usage_daily: 0,
   byok_usage_weekly: 0.25,
   byok_usage_monthly: 0.5,
   guardrail_id: guardrailId,
   creator_user_id: "user_01",
-  external_user: "customer-17",
-  created_at: timestamp,
-  updated_at: timestamp,
-  expires_at: null
-}
+  external_user: "customer-17"
+})
 
 /** @since 0.1.0 */
 export const key: typeof Keys.Key.Type = { ...keyFields, ephemeral_keys: 1 }
@@ -212,27 +199,23 @@ const videoCapabilities: Models.Capabilities = {
 }
 
 /** @since 0.1.0 */
-export const model: Models.Model = {
+export const model: Models.Model = /* @__PURE__ */ sample(Models.Model, {
   id: "sandbox/title-card",
   canonical_slug: "sandbox/title-card",
-  object: "model",
   owned_by: "sandbox",
   name: "Title card",
-  ...Models.fixed.model,
-  architecture: {
+  architecture: /* @__PURE__ */ sample(Models.Architecture, {
     input_modalities: ["text"],
     output_modalities: ["video"],
-    modality: "text->video",
-    ...Models.fixed.architecture
-  },
+    modality: "text->video"
+  }),
   pricing: { prompt: "0", completion: "0", second: "0.01" },
   supported_parameters: ["seed"],
   links: { details: "/api/v1/models/sandbox/title-card/endpoints" },
   providers: ["sandbox"],
   kind: "video",
-  is_free: false,
   capabilities: videoCapabilities
-}
+})
 
 /** @since 0.1.0 */
 export const modelListResponse: Models.ListResponse = {
@@ -249,86 +232,66 @@ export const modelCountResponse: Models.CountResponse = { data: { count: 1 } }
 export const modelResponse: Models.Response = { data: model }
 
 /** @since 0.1.0 */
-export const modelEndpoint: ModelEndpoints.Endpoint = {
+export const modelEndpoint: ModelEndpoints.Endpoint = /* @__PURE__ */ sample(ModelEndpoints.Endpoint, {
   name: "sandbox | sandbox/title-card",
   model_id: model.id,
   model_name: model.name,
   provider_name: "sandbox",
   tag: "sandbox",
   pricing: model.pricing,
-  ...ModelEndpoints.fixed,
   supported_parameters: ["seed"],
   kind: "video",
-  is_free: false,
   capabilities: videoCapabilities
-}
+})
 
 /** @since 0.1.0 */
 export const modelEndpointsResponse: ModelEndpoints.Response = {
-  data: {
+  data: /* @__PURE__ */ sample(ModelEndpoints.ModelEndpoints, {
     id: model.id,
     name: model.name,
-    created: 0,
-    description: "",
     architecture: model.architecture,
     endpoints: [modelEndpoint]
-  }
+  })
 }
 
 /** @since 0.1.0 */
-export const videoModel: VideoModels.VideoModel = {
+export const videoModel: VideoModels.VideoModel = /* @__PURE__ */ sample(VideoModels.VideoModel, {
   id: model.id,
   canonical_slug: model.id,
   name: model.name,
-  created: 0,
-  description: "",
   supported_resolutions: ["480p", "720p", "1080p"],
   supported_aspect_ratios: ["16:9", "9:16", "1:1"],
-  supported_sizes: null,
-  supported_durations: null,
-  supported_frame_images: [],
-  generate_audio: false,
-  seed: null,
-  creativity: null,
-  upscale_factor: null,
-  allowed_passthrough_parameters: [],
   pricing_skus: { duration_seconds: "0.01" },
   pricing: model.pricing,
   default_duration: 5,
-  is_free: false,
   providers: ["sandbox"],
   capabilities: videoCapabilities
-}
+})
 
 /** @since 0.1.0 */
 export const videoModelListResponse: VideoModels.ListResponse = { data: [videoModel] }
 
 /** @since 0.1.0 */
-export const provider: Providers.Provider = {
+export const provider: Providers.Provider = /* @__PURE__ */ sample(Providers.Provider, {
   name: "sandbox",
   slug: "sandbox",
-  kinds: ["rerank", "transcription", "video"],
-  ...Providers.fixed
-}
+  kinds: ["rerank", "transcription", "video"]
+})
 
 /** @since 0.1.0 */
 export const providerListResponse: Providers.ListResponse = { data: [provider] }
 
 /** @since 0.1.0 */
-export const workspace: Workspaces.Workspace = {
+export const workspace: Workspaces.Workspace = /* @__PURE__ */ sample(Workspaces.Workspace, {
   id: workspaceId,
   name: "Default",
   slug: "default",
-  description: null,
   is_default: true,
   credits: 100,
   default_callback_url: "https://example.com/hooks/video",
   file_shape: "native",
-  created_by: null,
-  created_at: timestamp,
-  updated_at: timestamp,
-  ...Workspaces.fixed
-}
+  updated_at: timestamp
+})
 
 /** @since 0.1.0 */
 export const workspaceCreateRequest: Workspaces.CreateRequest = { name: "Search", slug: "search" }
@@ -359,36 +322,31 @@ export const webhookRotateRequest: Webhooks.RotateRequest = { keep_previous_for:
 
 /** @since 0.1.0 */
 export const webhookRotateResponse: Webhooks.RotateResponse = {
-  data: {
+  data: /* @__PURE__ */ sample(Webhooks.RotatedSecret, {
     workspace_id: workspaceId,
-    secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-    created_at: timestamp,
-    previous_expires_at: null
-  }
+    secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+  })
 }
 
 /** @since 0.1.0 */
-export const webhookDelivery: Webhooks.Delivery = {
+export const webhookDelivery: Webhooks.Delivery = /* @__PURE__ */ sample(Webhooks.Delivery, {
   id: "evt_gen_019ab1c23d4e7f508123456789abcdef",
   workspace_id: workspaceId,
   video_id: "video_019ab1c23d4e7f508123456789abcdef",
   type: "video.completed",
   url: "https://example.com/hooks/video",
   status: "delivered",
-  created_at: timestamp,
-  next_attempt_at: null,
   finished_at: timestamp,
   attempts: [
-    {
-      attempted_at: timestamp,
+    /* @__PURE__ */ sample(Webhooks.Attempt, {
       status_code: 500,
       duration_ms: 12,
       error: "The receiver answered with status 500.",
       response_excerpt: "Internal error"
-    },
-    { attempted_at: timestamp, status_code: 204, duration_ms: 8, error: null, response_excerpt: null }
+    }),
+    /* @__PURE__ */ sample(Webhooks.Attempt, { status_code: 204, duration_ms: 8 })
   ]
-}
+})
 
 /** @since 0.1.0 */
 export const webhookDeliveryResponse: Webhooks.DeliveryResponse = { data: webhookDelivery }
@@ -400,23 +358,15 @@ export const webhookDeliveryListResponse: Webhooks.DeliveryListResponse = { data
 export const byokKeyId = "3f0c8a3e-52b4-4f7b-8f0f-6f6a0d1f2b73"
 
 /** @since 0.1.0 */
-export const byokKey: Byok.ByokKey = {
+export const byokKey: Byok.ByokKey = /* @__PURE__ */ sample(Byok.ByokKey, {
   id: byokKeyId,
   provider: "cohere",
   name: "Search team",
   label: "abc…wxyz",
   workspace_id: workspaceId,
-  disabled: false,
-  is_fallback: false,
   is_required: true,
-  is_byok_only: false,
-  declared_zdr: null,
-  allowed_api_key_hashes: [keyHash],
-  allowed_models: null,
-  allowed_user_ids: null,
-  sort_order: 0,
-  created_at: timestamp
-}
+  allowed_api_key_hashes: [keyHash]
+})
 
 /** @since 0.1.0 */
 export const byokCreateRequest: Byok.CreateRequest = {
@@ -443,24 +393,17 @@ export const byokDeleteResponse: Byok.DeleteResponse = { deleted: true }
 export const destinationId = "0199f0c2-5a1e-7c3b-9d44-6b2f8e1a7c05"
 
 /** @since 0.1.0 */
-export const destination: Destinations.Destination = {
+export const destination: Destinations.Destination = /* @__PURE__ */ sample(Destinations.Destination, {
   id: destinationId,
   name: "Traces",
   type: "otel-collector",
   workspace_id: workspaceId,
   enabled: true,
   config: { endpoint: "https://collector.example/v1/traces", headers: { authorization: "********" } },
-  api_key_hashes: null,
-  broadcast_generation_cost: false,
-  broadcast_generation_identity: false,
-  broadcast_generation_request_context: false,
   filter_rules: { groups: [{ rules: [{ field: "model", operator: "starts_with", value: "cohere/" }] }] },
-  privacy_mode: false,
   regions: ["global"],
-  sampling_rate: 1,
-  created_at: timestamp,
-  updated_at: timestamp
-}
+  sampling_rate: 1
+})
 
 /** @since 0.1.0 */
 export const destinationCreateRequest: Destinations.CreateRequest = {
@@ -494,43 +437,33 @@ const attempts: ReadonlyArray<Generations.Attempt> = [
 ]
 
 /** @since 0.1.0 */
-export const generation: Generations.Generation = {
+export const generation: Generations.Generation = /* @__PURE__ */ sample(Generations.Generation, {
   id: generationId,
   api_type: "rerank",
-  created_at: timestamp,
   model: "cohere/rerank-v3.5",
   provider_name: "cohere",
   provider_responses: [
     { provider_name: "jina", status: 429, latency: 31 },
     { provider_name: "cohere", status: 200, latency: 204, is_byok: false }
   ],
-  is_byok: false,
   total_cost: 0.002,
   usage: 0.002,
   latency: 238,
   generation_time: 204,
   cancelled: false,
-  tokens_prompt: null,
-  tokens_completion: null,
-  native_tokens_prompt: null,
-  native_tokens_completion: null,
   workspace_id: workspaceId,
   request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e110",
   external_user: "customer-17",
-  upstream_inference_cost: null,
   status: "completed",
-  error_status: null,
-  attempts,
-  ...Generations.fixed
-}
+  attempts
+})
 
 /** @since 0.1.0 */
 export const generationResponse: Generations.Response = { data: generation }
 
 /** @since 0.1.0 */
-export const generationEntry: Generations.Entry = {
+export const generationEntry: Generations.Entry = /* @__PURE__ */ sample(Generations.Entry, {
   id: generationId,
-  created_at: timestamp,
   workspace_id: workspaceId,
   key_hash: keyHash,
   request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e110",
@@ -538,16 +471,13 @@ export const generationEntry: Generations.Entry = {
   operation: "rerank",
   model: "cohere/rerank-v3.5",
   status: "completed",
-  error_status: null,
   provider: "cohere",
   upstream_model: "rerank-v3.5",
-  video_id: null,
-  is_byok: false,
   cost: 0.002,
   usage: { search_units: 1 },
   duration_ms: 238,
   attempts
-}
+})
 
 /** @since 0.1.0 */
 export const generationListResponse: Generations.ListResponse = {
@@ -557,7 +487,7 @@ export const generationListResponse: Generations.ListResponse = {
 }
 
 /** @since 0.1.0 */
-export const activityItem: Activity.Item = {
+export const activityItem: Activity.Item = /* @__PURE__ */ sample(Activity.Item, {
   date: "2026-11-20",
   model: "cohere/rerank-v3.5",
   model_permaslug: "cohere/rerank-v3.5",
@@ -565,12 +495,8 @@ export const activityItem: Activity.Item = {
   provider_name: "cohere",
   requests: 12,
   failed_requests: 1,
-  usage: 0.022,
-  byok_usage_inference: 0,
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  reasoning_tokens: 0
-}
+  usage: 0.022
+})
 
 /** @since 0.1.0 */
 export const activityResponse: Activity.Response = { data: [activityItem], has_more: false, next: null }
