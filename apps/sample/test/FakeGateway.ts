@@ -99,6 +99,7 @@ export const wellBehaved: Script = {
   "GET /key": ok({
     data: {
       ...Samples.keyRecord,
+      label: "mg_sk_…abc",
       limit: 5,
       limit_remaining: 4.9865,
       limit_reset: "daily",
