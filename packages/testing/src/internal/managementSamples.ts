@@ -85,15 +85,13 @@ export const unassignResponse: Guardrails.UnassignResponse = { unassigned_count:
 /** @since 0.1.0 */
 export const assignmentList: typeof Guardrails.AssignmentList.Type = {
   data: [
-    {
+    /* @__PURE__ */ sample(Guardrails.KeyAssignment, {
       id: `${guardrailId}:${keyHash}`,
       key_hash: keyHash,
       key_name: "search",
       key_label: "mg_sk_…a1Z",
-      guardrail_id: guardrailId,
-      assigned_by: null,
-      created_at: timestamp
-    }
+      guardrail_id: guardrailId
+    })
   ],
   total_count: 1
 }
