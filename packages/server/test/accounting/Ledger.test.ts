@@ -1,200 +1,273 @@
-/** Random sequences of events, compared with a model that sums a list of requests each time. */
+/** Random sequences of commands, compared with a model after each of them. */
 import { describe, expect, it } from "@effect/vitest"
-import { Clock, Effect, Schema } from "effect"
-import { TestClock } from "effect/testing"
-import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { TestClock } from "effect/testing"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
+import type { Key } from "../../src/access/Key.ts"
 import { KeyRecords } from "../../src/access/KeyRecords.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
-import { startOfDay, startsOf } from "../../src/internal/Periods.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { Accounting } from "../../src/accounting/Accounting.ts"
+import * as Budgets from "../../src/accounting/Budgets.ts"
+import { entries, reservations } from "../../src/accounting/Ledger.ts"
+import { LedgerStore } from "../../src/accounting/LedgerStore.ts"
+import * as Dialect from "../../src/storage/sql/Dialect.ts"
+import { ProcessInstance } from "../../src/storage/sql/ProcessInstance.ts"
 import { databases } from "../TestDatabases.ts"
-import * as TestLedger from "./TestLedger.ts"
+import * as LedgerModel from "./LedgerModel.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
-/** Reservations, and amounts near the limits, are frequent, so that the limits are reached. */
-const Step = Schema.Struct({
-  do: Schema.Literals(["reserve", "reserve", "reserve", "settle", "release", "wait"]),
-  amount: between(20, 150),
-  share: between(0, 100),
-  which: between(0, 1000),
-  hours: between(1, 60),
-  /** Which keys may serve a request: the gateway's, the caller's, or either. */
+/** Which of the latest requests: 0 is the last one. */
+const which = between(0, 3)
+
+const rarely = Schema.Literals([false, false, false, false, true])
+
+const Reserve = Schema.Struct({
+  do: Schema.Literal("reserve"),
+  /** Reserve the id of an earlier request again. */
+  isRepeat: rarely,
+  which,
+  key: between(0, 2),
+  guardrail: Schema.NullOr(between(0, 1)),
+  isJob: rarely,
+  /** Which keys may serve the request: the gateway's, the caller's, or either. */
   keys: Schema.Literals(["gateway", "own", "either"]),
-  /** The most that the caller's own key costs if either may serve it. */
-  ownAmount: between(20, 150),
-  servedByOwn: Schema.Boolean
+  amount: between(0, 150),
+  /** What the caller's own key may cost if either may serve the request. */
+  ownAmount: between(0, 150)
 })
+
+/** What was reserved may not suffice, so a settlement may charge more. */
+const Settle = Schema.Struct({
+  do: Schema.Literal("settle"),
+  which,
+  percent: between(0, 130),
+  byOwnKey: Schema.Boolean
+})
+
+const Limit = Schema.Struct({
+  /** Negative: no limit. */
+  limit: between(-100, 500),
+  limitReset: Schema.NullOr(Schema.Literals(["daily", "weekly", "monthly"])),
+  includeByok: Schema.Boolean
+})
+
+/** Reservations and settlements are frequent, so that the limits are reached. */
+const Command = Schema.Union([
+  Reserve,
+  Reserve,
+  Reserve,
+  Reserve,
+  Settle,
+  Settle,
+  Schema.Struct({
+    do: Schema.Literal("release"),
+    which,
+    status: Schema.NullOr(Schema.Literals(["failed", "cancelled"]))
+  }),
+  Schema.Struct({ do: Schema.Literal("abandon"), which }),
+  Schema.Struct({ do: Schema.Literal("wait"), hours: Schema.Literals([1, 5, 24, 50, 200, -1, -30]) }),
+  Schema.Struct({ do: Schema.Literal("add"), workspace: between(0, 1), credits: between(-200, 600) }),
+  Schema.Struct({ do: Schema.Literal("limit"), budget: between(0, 4), ...Limit.fields })
+])
 
 const History = Schema.Struct({
-  steps: Schema.Array(Step).check(Schema.isMinLength(30), Schema.isMaxLength(50)),
   credits: between(0, 2000),
-  limit: between(-100, 500),
-  reset: Schema.Literals(["never", "daily", "weekly", "monthly"]),
-  includeByok: Schema.Boolean,
-  guardrailLimit: between(-300, 800)
+  limits: Schema.Tuple(Array.from({ length: 5 }, () => Limit)),
+  commands: Schema.Array(Command).check(Schema.isMinLength(1), Schema.isMaxLength(50))
 })
 
-/** A negative number means no limit. */
-const limitOf = (limit: number) => (limit < 0 ? null : MicroCredits.make(limit))
-
-interface Request {
-  readonly id: string
-  readonly at: number
-  /** What it may cost in credits, and with the caller's own key. */
-  readonly credits: number
-  readonly own: number
-  state: "open" | "settled" | "released"
-  cost: number
-  /** Whether the caller's own key served it. */
-  byok: boolean
-}
-
-const startOfWeek = (millis: number) => startsOf(millis).week
-const startOfMonth = (millis: number) => startsOf(millis).month
-const startOf = { daily: startOfDay, weekly: startOfWeek, monthly: startOfMonth }
+/** A Friday, so that a week and a month end soon. */
+const start = Date.UTC(2026, 1, 27, 20)
 
 describe.each(databases)("the ledger on $name", ({ layer, name }) => {
   let runs = 0
   it.layer(layer)((it) => {
     it.effect.prop(
-      "agrees with a model that sums all requests, for random sequences of events",
+      "agrees with a model that sums all requests, after each command of a random sequence",
       [History],
       ([history]) =>
         Effect.gen(function* () {
           const accounting = yield* Accounting
+          const store = yield* LedgerStore
           const workspaces = yield* WorkspaceStore
+          const keys = yield* KeyStore
+          const guardrails = yield* GuardrailStore
+          const process = yield* ProcessInstance
+          const sql = yield* SqlClient
           const { organizationId } = yield* workspaces.ensureDefault()
-          const { id: workspaceId } = yield* workspaces.create(organizationId, { name: "w", slug: `w-${runs++}` })
-          yield* accounting.addCredits(workspaceId, MicroCredits.make(history.credits))
-          const reset = history.reset === "never" ? null : history.reset
-          // The test clock begins in 1970, whose first week began before any time that a row can
-          // hold.
-          let now = Math.max(yield* Clock.currentTimeMillis, Date.UTC(2026, 0, 1))
+          const run = runs++
+          let now = start
           yield* TestClock.setTime(now)
-          const limit = limitOf(history.limit)
-          const guardrailLimit = limitOf(history.guardrailLimit)
-          const { key } = yield* (yield* KeyStore).create({
-            organizationId,
-            workspaceId,
-            name: "k",
-            limit,
-            limitReset: reset,
-            includeByokInLimit: history.includeByok
-          })
-          const guardrail = yield* (yield* GuardrailStore).create({
-            organizationId,
-            name: "g",
-            limit: guardrailLimit
-          })
-          const payer = { keyHash: key.hash, workspaceId, guardrailId: guardrail.id }
-          const requests: Array<Request> = []
+          const model = LedgerModel.make()
 
-          const sum = (of: (request: Request) => number) => requests.reduce((total, request) => total + of(request), 0)
-          const inPeriod = (request: Request) => reset === null || startOf[reset](request.at) === startOf[reset](now)
-          /** Only one of its keys serves a request, so what is held is the larger of both. */
-          const ofKey = (credits: number, own: number) => (history.includeByok ? Math.max(credits, own) : credits)
-          const inCredits = (request: Request) =>
-            request.state === "open" ? request.credits : request.byok ? 0 : request.cost
-          const towardsKey = (request: Request) => {
-            if (!inPeriod(request)) return 0
-            if (request.state === "open") return ofKey(request.credits, request.own)
-            return !request.byok || history.includeByok ? request.cost : 0
+          const workspaceIds: Array<string> = []
+          for (const slug of [`a${run}`, `b${run}`]) {
+            const { id } = yield* workspaces.create(organizationId, { name: slug, slug })
+            yield* accounting.addCredits(id, MicroCredits.make(history.credits))
+            model.added.set(id, history.credits)
+            workspaceIds.push(id)
           }
-
-          const fits = (credits: number, own: number) => {
-            const counts = ofKey(credits, own)
-            if (counts > 0 && limit !== null && sum(towardsKey) + counts > limit) return false
-            if (credits === 0) return true
-            if (guardrailLimit !== null && sum(inCredits) + credits > guardrailLimit) return false
-            return sum(inCredits) + credits <= history.credits
+          const workspaceOf = (index: number) => workspaceIds[index] ?? expect.unreachable()
+          const made: Array<Key> = []
+          for (const workspaceId of [workspaceOf(0), workspaceOf(0), workspaceOf(1)]) {
+            made.push((yield* keys.create({ organizationId, workspaceId, name: "k" })).key)
           }
+          const keyOf = (index: number) => made[index] ?? expect.unreachable()
+          const guardrailIds: Array<string> = []
+          for (const guardrail of ["g", "h"]) {
+            guardrailIds.push((yield* guardrails.create({ organizationId, name: guardrail })).id)
+          }
+          const budgetIds = [...made.map(({ hash }) => hash), ...guardrailIds]
 
-          for (const step of history.steps) {
-            switch (step.do) {
-              case "wait": {
-                now += step.hours * 3_600_000
-                yield* TestClock.setTime(now)
-                break
+          const setLimit = Effect.fnUntraced(function* (
+            index: number,
+            { includeByok, limit: wished, limitReset }: typeof Limit.Type
+          ) {
+            const limit = wished < 0 ? null : MicroCredits.make(wished)
+            const id = budgetIds[index] ?? expect.unreachable()
+            const isKey = index < made.length
+            if (isKey) yield* keys.update(organizationId, id, { limit, limitReset, includeByokInLimit: includeByok })
+            else yield* guardrails.update(organizationId, id, { limit, limitReset })
+            const day = model.budgets.get(id)?.day ?? 0
+            model.budgets.set(id, { limit, limitReset, includeByok: isKey && includeByok, day })
+          })
+          for (const [index, limit] of history.limits.entries()) yield* setLimit(index, limit)
+
+          const requests: Array<LedgerModel.Request> = []
+          const requestOf = (from: number) => requests[Math.max(0, requests.length - 1 - from)]
+
+          const apply = Effect.fnUntraced(function* (command: typeof Command.Type) {
+            switch (command.do) {
+              case "wait":
+                now += command.hours * 3_600_000
+                return yield* TestClock.setTime(now)
+              case "add": {
+                const id = workspaceOf(command.workspace)
+                model.added.set(id, (model.added.get(id) ?? 0) + command.credits)
+                const balance = yield* accounting.addCredits(id, MicroCredits.make(command.credits))
+                return expect(balance).toEqual(LedgerModel.balanceOf(model, id))
               }
+              case "limit":
+                return yield* setLimit(command.budget, command)
               case "reserve": {
-                const { keys } = step
-                const credits = keys === "own" ? 0 : step.amount
-                const own = keys === "gateway" ? 0 : keys === "own" ? step.amount : step.ownAmount
-                const id = `gen-${key.hash}-${requests.length}`
-                const expected = fits(credits, own)
-                const let_in = yield* accounting
+                const before = command.isRepeat ? requestOf(command.which) : undefined
+                const id = before?.id ?? `gen-${run}-${requests.length}`
+                const key = keyOf(command.key)
+                const isByok = command.keys === "own"
+                const own = command.keys === "either" ? MicroCredits.make(command.ownAmount) : undefined
+                const payer = {
+                  keyHash: key.hash,
+                  workspaceId: key.workspaceId,
+                  guardrailId: command.guardrail === null ? null : (guardrailIds[command.guardrail] ?? null)
+                }
+                const request = {
+                  ...payer,
+                  id,
+                  jobId: command.isJob ? `job-${id}` : null,
+                  isByok,
+                  amount: MicroCredits.make(command.amount),
+                  byokExtra: MicroCredits.make(Math.max(0, (own ?? 0) - command.amount))
+                }
+                if (before === undefined) requests.push(request)
+                const expected = LedgerModel.reserve(model, request, now)
+                const answer = yield* accounting
                   .reserve({
                     id,
                     payer,
                     operation: "o",
                     model: "m",
-                    ...(keys === "own"
-                      ? { amount: MicroCredits.make(own), isByok: true }
-                      : { amount: MicroCredits.make(credits) }),
-                    ...(keys === "either" ? { byokAmount: MicroCredits.make(own) } : {})
+                    amount: request.amount,
+                    isByok,
+                    byokAmount: own,
+                    ...(command.isJob ? { jobId: `job-${id}` } : {})
                   })
                   .pipe(
-                    Effect.as(true),
-                    Effect.catchTag("InsufficientCredits", () => Effect.succeed(false))
+                    Effect.map(({ amount, reservedAt }) => ({ amount, reservedAt })),
+                    Effect.catchTag("InsufficientCredits", ({ limit, remaining, scope }) =>
+                      Effect.succeed({ scope, limit, remaining })
+                    )
                   )
-                expect(let_in).toBe(expected)
-                if (let_in) requests.push({ id, at: now, credits, own, state: "open", cost: 0, byok: false })
-                break
+                return expect(answer).toEqual(expected)
               }
-              case "settle":
+              case "settle": {
+                const request = requestOf(command.which)
+                if (request === undefined) return
+                const result = {
+                  status: "completed",
+                  cost: MicroCredits.make(Math.floor((request.amount * command.percent) / 100)),
+                  isByok: command.byOwnKey
+                } as const
+                const expected = LedgerModel.end(model, request.id, result, now)
+                const { cost, isByok } = result
+                const answer = yield* accounting.settle(request, { cost, isByok, provider: "p", upstreamModel: "u" })
+                return expect(answer).toBe(expected)
+              }
               case "release": {
-                const request = requests[step.which % Math.max(1, requests.length)]
-                if (request === undefined) break
-                const wasOpen = request.state === "open"
-                const byok = request.credits === 0 || (request.own > 0 && step.servedByOwn)
-                // The reserved amount is the worst case, so the cost is at most that.
-                const most = byok ? request.own : request.credits
-                const cost = step.do === "settle" ? Math.floor((most * step.share) / 100) : 0
-                const answer =
-                  step.do === "settle"
-                    ? yield* accounting.settle(request, {
-                        cost: MicroCredits.make(cost),
-                        provider: "p",
-                        upstreamModel: "u",
-                        isByok: byok
-                      })
-                    : yield* accounting.release(request)
-                expect(answer).toBe(wasOpen ? "done" : "already")
-                if (wasOpen) Object.assign(request, { state: `${step.do}d`, cost, byok })
-                break
+                const request = requestOf(command.which)
+                if (request === undefined) return
+                const { status } = command
+                const result = status === null ? undefined : { status, cost: MicroCredits.zero }
+                const expected = LedgerModel.end(model, request.id, result, now)
+                const failure = status === null ? undefined : { status, errorStatus: 502, provider: "p" }
+                return expect(yield* accounting.release(request, failure)).toBe(expected)
+              }
+              case "abandon": {
+                const request = requestOf(command.which)
+                if (request === undefined) return
+                const expected = LedgerModel.abandon(model, request.id, now)
+                return expect(yield* store.abandon([{ id: request.id, owner: process.id }], now)).toBe(expected)
               }
             }
+          })
+
+          const compare = Effect.gen(function* () {
+            const budgets = yield* sql`SELECT * FROM budgets WHERE ${sql.in("id", budgetIds)}`
+            const read = budgets.map((row) => [Dialect.text(row, "id"), Budgets.fromRow(row, now)])
+            expect(Object.fromEntries(read)).toEqual(
+              Object.fromEntries(budgetIds.map((id) => [id, LedgerModel.budgetOf(model, id, now)]))
+            )
+            for (const id of workspaceIds) {
+              expect(yield* accounting.balanceOf(id)).toEqual(LedgerModel.balanceOf(model, id))
+            }
+            const open = yield* sql`SELECT * FROM intents WHERE ${sql.in("workspace_id", workspaceIds)}`
+            expect(byId(open.map(reservations.read))).toMatchObject(byId(model.reservations.values()))
+            const ended = yield* sql`SELECT * FROM usage_ledger WHERE ${sql.in("workspace_id", workspaceIds)}`
+            expect(byId(ended.map(entries.read))).toMatchObject(
+              byId(Array.from(model.entries.values(), ({ entry }) => entry))
+            )
+          })
+
+          for (const command of history.commands) {
+            yield* apply(command)
+            yield* compare
           }
 
-          const settled = requests.filter((request) => request.state === "settled")
-          const spent = (byok: boolean, start?: (millis: number) => number) =>
-            MicroCredits.toCredits(
-              settled
-                .filter((request) => request.byok === byok && (start === undefined || start(request.at) === start(now)))
-                .reduce((total, request) => total + request.cost, 0)
-            )
-          const record = yield* (yield* KeyRecords).of(key)
-          expect(record).toMatchObject({
-            usage: spent(false),
-            usage_daily: spent(false, startOfDay),
-            usage_weekly: spent(false, startOfWeek),
-            usage_monthly: spent(false, startOfMonth),
-            byok_usage: spent(true),
-            byok_usage_daily: spent(true, startOfDay),
-            byok_usage_weekly: spent(true, startOfWeek),
-            byok_usage_monthly: spent(true, startOfMonth),
-            limit_remaining: limit === null ? null : MicroCredits.toCredits(Math.max(0, limit - sum(towardsKey)))
-          })
-          const held = sum((request) => (request.state === "open" ? request.credits : 0))
-          const balance = history.credits - sum(inCredits) + held
-          expect(yield* accounting.balanceOf(workspaceId)).toMatchObject({ balance, held })
-          const usage = yield* TestLedger.usageOf({ keyHash: key.hash })
-          expect(usage.map((row) => row.id).toSorted()).toEqual(settled.map((request) => request.id).toSorted())
+          const records = yield* KeyRecords
+          for (const key of made) {
+            const budget = LedgerModel.budgetOf(model, key.hash, now)
+            const left = LedgerModel.remaining(budget)
+            const { daily, monthly, total, weekly } = budget.usage
+            expect(yield* records.of(yield* keys.get(organizationId, key.hash))).toMatchObject({
+              usage: MicroCredits.toCredits(total),
+              usage_daily: MicroCredits.toCredits(daily),
+              usage_weekly: MicroCredits.toCredits(weekly),
+              usage_monthly: MicroCredits.toCredits(monthly),
+              byok_usage: MicroCredits.toCredits(budget.byok.total),
+              byok_usage_daily: MicroCredits.toCredits(budget.byok.daily),
+              byok_usage_weekly: MicroCredits.toCredits(budget.byok.weekly),
+              byok_usage_monthly: MicroCredits.toCredits(budget.byok.monthly),
+              limit_remaining: left === null ? null : MicroCredits.toCredits(left)
+            })
+          }
         }),
-      { timeout: 60_000, arbitrary: { runs: name === "sqlite" ? 200 : 40 } }
+      { timeout: 60_000, arbitrary: { seed: "ledger", size: 100, runs: name === "sqlite" ? 200 : 40 } }
     )
   })
 })
+
+const byId = <A extends { readonly id: string }>(rows: Iterable<A>) =>
+  Array.from(rows).toSorted((a, b) => (a.id < b.id ? -1 : 1))
