@@ -1,14 +1,18 @@
 import { describe, expect, it } from "@effect/vitest"
 import { isFinal, type Status } from "@model-gateway/core/Video"
-import { Duration, Effect, Schema } from "effect"
+import { Clock, Duration, Effect, Layer, Option, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as JobStatus from "../../src/video/JobStatus.ts"
-import { toWire, type VideoJob } from "../../src/video/VideoJob.ts"
+import { isUnresolved, toWire, type VideoJob } from "../../src/video/VideoJob.ts"
+import * as ObjectStore from "../../src/objects/ObjectStore.ts"
+import * as VideoQueue from "../../src/video/VideoQueue.ts"
+import * as TestStorage from "../TestStorage.ts"
 import * as TestOutbox from "../events/TestOutbox.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
-import { charge, holding, layer, makeUpstream, payer, submit } from "./TestVideo.ts"
+import { charge, holding, layer, layerAt, makeUpstream, payer, submit } from "./TestVideo.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
 /** Workspaces of one organization have different slugs. */
@@ -23,32 +27,6 @@ const money = Effect.fnUntraced(function* (workspaceId: string) {
   return { balance: balance?.balance, held: balance?.held, rows: usage.length }
 })
 
-const moves = ["start", "accepted", "postpone", "complete", "fail", "expire", "cancel", "progress"] as const
-
-/** Makes the move, by a mover that has read the row as it is, or as it was one move ago. */
-const apply = Effect.fnUntraced(function* (move: (typeof moves)[number], job: VideoJob) {
-  const jobs = yield* VideoJobs
-  switch (move) {
-    case "start":
-      return yield* jobs.start(job)
-    case "accepted":
-      return yield* jobs.accepted(job, "up-1", Duration.zero)
-    case "postpone":
-      return yield* jobs.postpone(job, Duration.seconds(1), 1)
-    case "complete":
-      return yield* jobs.complete(job, [output], charge)
-    case "fail":
-      return yield* jobs.fail(job, "why")
-    case "expire":
-      return yield* jobs.expire(job)
-    case "cancel":
-      return yield* jobs.cancel(job.workspaceId, job.id)
-    case "progress":
-      yield* jobs.progress(job, 0.5)
-      return null
-  }
-})
-
 const allowed: Readonly<Record<Status, ReadonlyArray<Status>>> = {
   pending: ["in_progress", "cancelled", "expired"],
   in_progress: ["completed", "failed", "cancelled", "expired"],
@@ -57,6 +35,87 @@ const allowed: Readonly<Record<Status, ReadonlyArray<Status>>> = {
   cancelled: [],
   expired: []
 }
+
+/** Those that leave a job open are frequent, so that jobs do not end at once. */
+const moves = [
+  ...(["start", "start", "start", "start", "asking", "asking", "asking", "reroute", "reroute", "reroute"] as const),
+  ...(["accepted", "accepted", "progress", "postpone", "resolve", "resolve"] as const),
+  ...(["complete", "fail", "expire", "cancel"] as const)
+] as const
+
+const other = { provider: "other", upstream_model: "test/film", credential: "gateway", cost_micro: 40_000, duration: 5 }
+
+/** Makes the move, by a worker that has read the row as it is, or as it was before its last change. */
+const apply = Effect.fnUntraced(function* (move: (typeof moves)[number], seen: VideoJob) {
+  const jobs = yield* VideoJobs
+  switch (move) {
+    case "start":
+      return yield* jobs.start(seen)
+    case "asking":
+      return yield* jobs.asking(seen)
+    case "reroute":
+      return yield* jobs.reroute(
+        seen,
+        { candidate: other, candidates: [other], startsOver: false },
+        Duration.seconds(1),
+        1
+      )
+    case "accepted":
+      return yield* jobs.accepted(seen, "up-1", Duration.zero)
+    case "progress":
+      return yield* jobs.progress(seen, 0.5)
+    case "postpone":
+      return yield* jobs.postpone(seen, Duration.seconds(1), 1)
+    case "complete":
+      return yield* jobs.complete(seen, [output], charge)
+    case "fail":
+      return yield* jobs.fail(seen, "why")
+    case "expire":
+      return yield* jobs.expire(seen)
+    case "cancel":
+      return yield* jobs.cancel(seen.workspaceId, seen.id)
+    case "resolve":
+      return yield* jobs.resolve(seen.id)
+  }
+})
+
+/** The columns that a move writes besides step and times. Undefined: it is not allowed. */
+const changeOf = (move: (typeof moves)[number], job: VideoJob, seen: VideoJob, now: number) => {
+  const to = (status: Status, change: Partial<VideoJob> = {}): Partial<VideoJob> | undefined =>
+    allowed[job.status].includes(status) ? { status, ...change } : undefined
+  const isRunning = job.status === "in_progress"
+  if (move === "cancel") return to("cancelled")
+  if (move === "resolve") {
+    const isStopped = job.status === "cancelled" || job.status === "expired"
+    return isStopped && job.handle === null ? { askedAt: null, error: null } : undefined
+  }
+  // Another worker has taken the job over.
+  if (seen.step !== job.step) return undefined
+  switch (move) {
+    case "start":
+      return to("in_progress")
+    case "asking":
+      return isRunning ? { askedAt: now } : undefined
+    case "reroute":
+      return isRunning
+        ? { provider: "other", candidates: [other], cost: MicroCredits.make(40_000), askedAt: null }
+        : undefined
+    case "accepted":
+      return isRunning ? { handle: "up-1", generationId: job.intentId } : undefined
+    case "progress":
+      return isRunning ? { progress: 0.5 } : undefined
+    case "postpone":
+      return isFinal(job.status) ? undefined : {}
+    case "complete":
+      return to("completed", { outputs: [output], cost: charge.cost })
+    case "fail":
+      return to("failed", { error: "why" })
+    case "expire":
+      return to("expired")
+  }
+}
+
+const isTransition = (move: (typeof moves)[number]) => !["asking", "progress", "resolve"].includes(move)
 
 describe("JobStatus", () => {
   it("knows the moves of the contract and no other", () => {
@@ -70,32 +129,6 @@ describe("JobStatus", () => {
 })
 
 describe("VideoJobs", () => {
-  it.effect("holds the money of a new job and charges it once when it completes", () =>
-    Effect.gen(function* () {
-      const jobs = yield* VideoJobs
-      const by = yield* payer()
-      const job = yield* submit(by)
-      expect(yield* jobs.get(by.workspaceId, job.id)).toEqual(job)
-      expect(yield* money(by.workspaceId)).toEqual({ balance: 1_000_000, held: 50_000, rows: 0 })
-      const started = yield* jobs.start(job)
-      const accepted = yield* jobs.accepted(started ?? job, "up-1", Duration.zero)
-      const done = yield* jobs.complete(accepted ?? job, [output], charge)
-      expect(done).toMatchObject({ status: "completed", outputs: [output], generationId: job.intentId })
-      expect(yield* money(by.workspaceId)).toEqual({ balance: 950_000, held: 0, rows: 1 })
-      expect(yield* jobs.complete(done ?? job, [output], charge)).toBeNull()
-      expect(yield* money(by.workspaceId)).toEqual({ balance: 950_000, held: 0, rows: 1 })
-      const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
-      expect(usage[0]).toMatchObject({
-        id: job.intentId,
-        jobId: job.id,
-        operation: "video",
-        provider: "test",
-        cost: 50_000,
-        usage: { seconds: 5 }
-      })
-    }).pipe(Effect.provide(layer(makeUpstream().offers)))
-  )
-
   it.effect("reports each job's end once, with what the caller sent for tracing", () =>
     Effect.gen(function* () {
       const jobs = yield* VideoJobs
@@ -236,8 +269,25 @@ describe("VideoJobs", () => {
   )
 })
 
-const Sequence = Schema.Array(Schema.Struct({ move: Schema.Literals(moves), isLate: Schema.Boolean })).check(
-  Schema.isMaxLength(12)
+const Sequence = Schema.Array(
+  Schema.Struct({ move: Schema.Literals(moves), isLate: Schema.Literals([false, false, false, true]) })
+).check(Schema.isMaxLength(15))
+
+/** All wake-ups. */
+const offered: Array<VideoQueue.Message> = []
+
+const layerRecorded = Layer.unwrap(
+  Effect.map(TestStorage.create, (location) =>
+    layerAt(
+      location,
+      [makeUpstream().offers],
+      Layer.succeed(VideoQueue.VideoQueue, {
+        offer: (message) => Effect.sync(() => void offered.push(message)),
+        take: () => Effect.never
+      }),
+      ObjectStore.layerMemory
+    )
+  )
 )
 
 /** A payer in a workspace of its own, with a credit. */
@@ -250,9 +300,9 @@ const newPayer = Effect.gen(function* () {
   return { keyHash, workspaceId, guardrailId: null }
 })
 
-it.layer(layer(makeUpstream().offers))("any sequence of moves", (it) => {
+it.layer(layerRecorded)("any sequence of moves", (it) => {
   it.effect.prop(
-    "goes only where the contract lets it, never leaves a final state, and settles its money once",
+    "changes a job as the contract allows, keeps a wake-up for an open one, and settles its money once",
     [Sequence],
     ([sequence]) =>
       Effect.gen(function* () {
@@ -261,19 +311,40 @@ it.layer(layer(makeUpstream().offers))("any sequence of moves", (it) => {
         let before = yield* submit(by)
         let stale = before
         for (const { isLate, move } of sequence) {
-          const answer = yield* apply(move, isLate ? stale : before)
-          const now = yield* jobs.get(by.workspaceId, before.id)
-          if (now.status !== before.status) expect(allowed[before.status]).toContain(now.status)
-          if (isFinal(before.status)) expect(now).toEqual(before)
-          if (isLate && stale.step !== before.step && move !== "cancel") expect(answer).toBeNull()
-          if (now.step !== before.step) stale = before
-          before = now
+          yield* TestClock.adjust("1 second")
+          const now = yield* Clock.currentTimeMillis
+          const seen = isLate ? stale : before
+          const change = changeOf(move, before, seen, now)
+          const answer = yield* apply(move, seen)
+          const after = yield* jobs.get(by.workspaceId, before.id)
+          const moved = change !== undefined && isTransition(move)
+          const times = moved
+            ? { step: before.step + 1, updatedAt: now, completedAt: isFinal(after.status) ? now : null }
+            : {}
+          expect(after).toEqual({ ...before, ...change, ...times })
+          if (isTransition(move)) expect(answer).toEqual(moved || move === "cancel" ? after : null)
+          else if (move !== "resolve") expect(answer).toBe(change !== undefined)
+
+          const wakeUp = offered.findLast(({ job_id }) => job_id === after.id)
+          const mayRunUpstream = (after.status === "cancelled" || after.status === "expired") && after.handle !== null
+          if (!isFinal(after.status) || mayRunUpstream) expect(wakeUp?.step).toBe(after.step)
+          const request = yield* Effect.option(jobs.requestOf(after.id))
+          expect(Option.isSome(request)).toBe(!isFinal(after.status) || isUnresolved(after))
+          const { balance, held } = yield* money(by.workspaceId)
+          expect(held).toBe(isFinal(after.status) ? 0 : 50_000)
+          expect(balance).toBe(after.status === "completed" ? 950_000 : 1_000_000)
+
+          if (after.step !== before.step) stale = before
+          before = after
         }
-        const { balance, held, rows } = yield* money(by.workspaceId)
-        expect(held).toBe(isFinal(before.status) ? 0 : 50_000)
-        expect(rows).toBe(before.status === "completed" ? 1 : 0)
-        expect(balance).toBe(before.status === "completed" ? 950_000 : 1_000_000)
+        const entry = { id: before.intentId, jobId: before.id, operation: "video", provider: before.provider }
+        const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
+        expect(usage).toMatchObject(
+          before.status === "completed" ? [{ ...entry, cost: 50_000, usage: { seconds: 5 } }] : []
+        )
+        const events = (yield* TestOutbox.all).filter(({ job }) => job?.id === before.id)
+        expect(events.map(({ job }) => job?.status)).toEqual(isFinal(before.status) ? [before.status] : [])
       }),
-    { timeout: 60_000 }
+    { timeout: 60_000, arbitrary: { seed: "video job", size: 40, runs: 200 } }
   )
 })
