@@ -187,16 +187,21 @@ const lastPage: Attack = {
     const { hash } = await newKey()
     copyKey(join(gateway.dataDir, "gateway.db"), hash)
     await gateway.watch.reset()
-    const page = (offset = 0) =>
+    const page = (offset = 0): Promise<Answer> =>
       ask(gateway.origin, {
         method: "GET",
         path: `/api/v1/keys?limit=100&offset=${offset}`,
         key: gateway.managementKey
       })
+    // A pause of the process can delay any one answer, so each page counts by its fastest of three.
+    const fastest = async (offset: number) => {
+      const answers = [await page(offset), await page(offset), await page(offset)] as const
+      return answers.reduce((best, answer) => (answer.milliseconds < best.milliseconds ? answer : best))
+    }
     await page()
-    const beginning = await page()
-    const middle = await page(keyCount / 2)
-    const end = await page(keyCount - 50)
+    const beginning = await fastest(0)
+    const middle = await fastest(keyCount / 2)
+    const end = await fastest(keyCount - 50)
     const keysIn = (answer: Answer): number => entriesOf(fieldOf(jsonOf(answer), "data")).length
     const [short, long] = [beginning.milliseconds, Math.max(middle.milliseconds, end.milliseconds)]
     return {
