@@ -79,7 +79,10 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"], parts: Rea
   })
 }
 
-/** Deletes what is left of deleted workspaces. Returns the number of rows that were deleted in batches. */
+/**
+ * Deletes what is left of deleted workspaces. Returns the number of rows that were deleted in
+ * batches.
+ */
 export const purge: Effect.Effect<number, StorageError, SqlClient | WorkspaceParts> = Effect.gen(function* () {
   const sql = yield* SqlClient
   const parts = yield* WorkspaceParts

@@ -37,7 +37,7 @@ const answerItem = (answer: AnswerRow) => ({
   packed: answer.packed === null ? null : Buffer.from(answer.packed).toString("base64")
 })
 
-/** What the function writes: a reservation, an end, an answer, or that a reservation is abandoned. */
+/** What the function writes: a reservation, its end, an answer, or that it is abandoned. */
 type Item = Readonly<Record<string, unknown>> & { readonly kind: "reserve" | "end" | "keep" | "abandon" }
 
 const reserveItem = (reservation: Ledger.NewReservation): Item => {

@@ -74,7 +74,7 @@ const metaOf = (
   }
 }
 
-/** What a request in version 2 asked for and did not get. Only the provider `cohere` gets the limit. */
+/** What version 2 asked for and did not get. Only the provider `cohere` gets the limit. */
 export const ignored = (
   { max_tokens_per_doc }: typeof CohereRerank.Request.Type,
   { provider = "" }: Rerank.Response

@@ -329,8 +329,7 @@ export const kindOf = (error: unknown): string => {
  * ```ts
  * import { Effect } from "effect"
  * import * as Failures from "./Failures.ts"
- * import { nearest } from "@model-gateway/settings/Nearest"
-import { StorageError } from "../storage/sql/StorageError.ts"
+ * import { StorageError } from "../storage/sql/StorageError.ts"
  *
  * const read: Effect.Effect<string, StorageError> = Effect.succeed("row")
  * const inHandler: Effect.Effect<string> = Failures.orUnavailable(read)

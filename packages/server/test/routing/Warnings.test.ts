@@ -126,7 +126,7 @@ it.layer(layer({}, [...offers, upstream.offers]), { excludeTestServices: true })
       expect(yield* finished({ seed: 7 })).toEqual({ first: [sentence], status: "completed", last: [sentence, said] })
       upstream.poll = () => Effect.succeed({ status: "failed", message: "no film", warnings: [said] })
       expect(yield* finished({})).toEqual({ status: "failed", last: [said] })
-      // A long job is told once.
+      // A warning that each poll repeats is stored once.
       let polls = 0
       upstream.poll = () =>
         Effect.sync(() =>

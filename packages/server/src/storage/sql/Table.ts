@@ -145,7 +145,7 @@ export const Whole = Schema.Finite
 /** An amount of money. */
 export const MicroCredits = Schema.Int.pipe(Schema.brand("MicroCredits"))
 
-/** One of these texts. Any other, for example one that a later release wrote, reads as `otherwise`. */
+/** One of these texts. Any other, such as one of a later release, reads as `otherwise`. */
 export const oneOf = <A extends string>(schema: Schema.Literals<ReadonlyArray<A>>, otherwise: A) =>
   Schema.String.pipe(
     Schema.decodeTo(schema, {
