@@ -1,42 +1,85 @@
-// Each statement of the specification has a test that holds it, and the page of the guide lists
-// them. A removed test leaves a statement without one, which fails here.
+// The specification is one page of rules, and each of its statements has a test that holds it. A
+// removed test leaves a statement without one, which fails here. Code cites sections of the page.
+import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { annotations, annotationsIn } from "./Annotations.ts"
-import { groups } from "./Statements.ts"
+import { sections } from "./Statements.ts"
 import { root } from "./Workspace.ts"
 
-const page = join(root, "docs/reference/specification.md")
+const rulesPage = join(root, "docs/reference/specification.md")
+const testsPage = join(root, "docs/reference/specification-tests.md")
+
 const found = annotations()
-const statements = groups.flatMap((group) => Object.keys(group.statements))
+const idsOf = (rule: string): ReadonlyArray<string> => rule.split(" ")
+const statements = sections.flatMap(({ rules }) => Object.keys(rules).flatMap(idsOf))
 
 const testsOf = (id: string) => found.filter(({ ids }) => ids.includes(id))
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("<", "\\<")
 
-const lineOf = (id: string, words: string): string => {
-  const tests = [...new Set(testsOf(id).map(({ file, title }) => `[${cell(title)}](../../${file})`))]
-  return `| ${id} | ${cell(words)} | ${tests.join("<br>")} |`
+const numberOf = (id: string): number => Number(id.slice(1))
+
+/** `C11, N1–N9`: adjacent ids as a range. */
+const shortIds = (ids: ReadonlyArray<string>): string => {
+  const ranges: Array<Array<string>> = []
+  for (const id of ids) {
+    const last = ranges.at(-1)
+    const before = last?.at(-1)
+    if (before !== undefined && before[0] === id[0] && numberOf(before) + 1 === numberOf(id)) last?.push(id)
+    else ranges.push([id])
+  }
+  return ranges.map((range) => (range.length < 3 ? range.join(", ") : `${range[0]}–${range.at(-1)}`)).join(", ")
 }
 
-const written = [
-  "# The specification, and the tests that hold it",
+const anchor = (title: string): string =>
+  title
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, "")
+    .replaceAll(" ", "-")
+
+const rules = [
+  "# The specification",
   "",
-  `Split into ${statements.length} statements that can be checked, in the project's words. A test names the statements that it holds at the`,
-  'end of its title: `it("ignores audio references [spec N32 N33]", …)`. CI fails if a statement has no test, if a test names',
-  "an unknown statement, and if this page is stale. After a change to a title, run `pnpm vitest run --update` in the root.",
-  ...groups.flatMap(({ statements: of, title }) => [
+  `The rules of the six operations, in ${statements.length} statements. What the specification leaves open is decided in the`,
+  "[decisions](../decisions/README.md). Code cites the sections of this page by their titles. [The tests of each",
+  "statement](specification-tests.md) are listed by the ids on the right. The page is written from `scripts/test/Statements.ts`.",
+  ...sections.flatMap(({ about, rules: of, title }) => [
     "",
     `## ${title}`,
     "",
-    "| | Statement | Tests |",
-    "|---|---|---|",
-    ...Object.entries(of).map(([id, words]) => lineOf(id, words))
+    about,
+    "",
+    "| Rule | |",
+    "|---|---|",
+    ...Object.entries(of).map(([ids, rule]) => `| ${cell(rule)} | ${shortIds(idsOf(ids))} |`)
   ]),
   ""
 ].join("\n")
 
-describe("docs/reference/specification.md", () => {
+const lineOf = (id: string): string => {
+  const tests = [...new Set(testsOf(id).map(({ file, title }) => `[${cell(title)}](../../${file})`))]
+  return `| ${id} | ${tests.join("<br>")} |`
+}
+
+const tests = [
+  "# Tests of the specification",
+  "",
+  "The tests of each statement of [the specification](specification.md). A test names the statements that it holds at the end",
+  'of its title: `it("ignores audio references [spec N32 N33]", …)`. CI fails if a statement has no test, if a test names an',
+  "unknown statement, and if this page is stale. After a change to a title, run `pnpm vitest run --update` in the root.",
+  ...sections.flatMap(({ rules: of, title }) => [
+    "",
+    `## [${title}](specification.md#${anchor(title)})`,
+    "",
+    "| | Tests |",
+    "|---|---|",
+    ...Object.keys(of).flatMap(idsOf).map(lineOf)
+  ]),
+  ""
+].join("\n")
+
+describe("the specification", () => {
   it("has a test for each statement", () => {
     expect(statements.filter((id) => testsOf(id).length === 0)).toEqual([])
   })
@@ -53,8 +96,31 @@ describe("docs/reference/specification.md", () => {
     expect(statements.length).toBe(322)
   })
 
-  it("is the table of the tests (written by vitest run --update)", async () => {
-    await expect(written).toMatchFileSnapshot(page)
+  it("is a page of rules (written by vitest run --update)", async () => {
+    await expect(rules).toMatchFileSnapshot(rulesPage)
+  })
+
+  it("has a page of tests (written by vitest run --update)", async () => {
+    await expect(tests).toMatchFileSnapshot(testsPage)
+  })
+})
+
+describe("citations of the specification", () => {
+  /** Comments and pages without the marks and the ends of their lines. */
+  const texts = globSync(["{packages,apps,tests,docs}/**/*.{ts,tsx,md}", "*.md"], {
+    cwd: root,
+    exclude: (name) => name === "node_modules" || name === "dist"
+  }).map((file) => [file, readFileSync(join(root, file), "utf8").replaceAll(/\n\s*(?:\*|\/\/)? ?/g, " ")] as const)
+
+  it("name sections of the page", () => {
+    const titles = sections.map(({ title }) => title)
+    const cited = texts.flatMap(([file, text]) =>
+      [...text.matchAll(/Specification: (.*?)\./g)].flatMap(([, list = ""]) =>
+        list.split(", ").map((title) => [file, title] as const)
+      )
+    )
+    expect(cited.length).toBeGreaterThan(40)
+    expect(cited.filter(([, title]) => !titles.some((known) => title === `"${known}"`))).toEqual([])
   })
 })
 

@@ -1,440 +1,369 @@
 /**
- * The statements of the specification, in the project's words. Tests name the statements that they
- * hold at the end of their titles: `it("ignores audio references [spec N32 N33]", …)`.
+ * The specification as rules, in the project's words. `docs/reference/specification.md` is written
+ * from them, and code cites its sections: `Specification: "Key record".`
+ *
+ * A rule holds one or more statements, each with an id. Tests name the statements that they hold
+ * at the end of their titles: `it("ignores audio references [spec N32 N33]", …)`.
  */
 
-export interface Group {
+export interface Section {
+  /** The heading, by which code cites the section. */
   readonly title: string
-  /** By id, in the order of the specification. */
-  readonly statements: Readonly<Record<string, string>>
+  /** A short introduction, in Markdown. */
+  readonly about: string
+  /** Rules by the ids of their statements. A rule that lists values has an id for each, in order. */
+  readonly rules: Readonly<Record<string, string>>
 }
 
-export const groups: ReadonlyArray<Group> = [
+export const sections: ReadonlyArray<Section> = [
   {
-    title: "The service",
-    statements: {
-      A1: "HTTP/JSON API in front of many upstream providers",
-      A2: "caller authenticates with an API key",
-      A3: "requests carry JSON bodies",
-      A4: "transcription also accepts a file upload",
-      A5: "responses are JSON",
-      A6: "usage is tracked per key",
-      A7: "usage is paid for in credits",
-      A8: "requests can be scoped to a workspace",
-      A9: "has DELETE /files/{file_id}",
-      A10: "has GET /key",
-      A11: "has POST /rerank",
-      A12: "has POST /audio/transcriptions",
-      A13: "has POST /videos",
-      A14: "has POST /guardrails/{id}/assignments/keys",
-      A15: "the names of the two providers of files are configurable words of the wire",
-      A16: "the names of the three shapes are configurable words of the wire",
-      A17: "the name of the service's metadata is a configurable word of the wire"
+    title: "Service",
+    about:
+      "Rules of all operations. How many requests a key may send, and how large they may be, is the service's choice.",
+    rules: {
+      A1: "The service is an HTTP API in front of many upstream providers.",
+      "A9 A10 A11 A12 A13 A14":
+        "It has the operations DELETE `/files/{file_id}`, GET `/key`, POST `/rerank`, POST `/audio/transcriptions`, POST `/videos` and POST `/guardrails/{id}/assignments/keys`.",
+      J1: "The path of the base URL ends in `/api/v1`.",
+      "A3 J3": "A request carries a JSON body, with `Content-Type: application/json`.",
+      A4: "A transcription may be a file upload in place of JSON.",
+      A5: "A response is JSON.",
+      A6: "Usage is counted per key.",
+      A7: "Usage is paid for in credits.",
+      A8: "A request can be scoped to a workspace."
     }
   },
   {
-    title: "Error envelope",
-    statements: {
-      B1: "envelope on every error response",
-      B2: "error object required",
-      B3: "error.code integer",
-      B4: "error.code equals status",
-      B5: "error.message string",
-      B6: "error.metadata object or null, optional",
-      B7: "service_metadata object or null, optional",
-      B8: "user_id string or null, optional"
-    }
-  },
-  {
-    title: "Confirmation of a deleted file",
-    statements: {
-      C1: "_shape discriminator",
-      C2: "native id",
-      C3: "native type file_deleted",
-      C4: "compat_a id",
-      C5: "compat_a object file",
-      C6: "compat_a deleted true",
-      C7: "compat_b id",
-      C8: "compat_b type file_deleted",
-      C9: "all required",
-      C10: "shape is negotiated",
-      C11: "file id 1..256",
-      C12: "file id pattern"
-    }
-  },
-  {
-    title: "Record of a key",
-    statements: {
-      D1: "byok_usage number, total of own-key requests",
-      D2: "byok_usage_daily",
-      D3: "byok_usage_weekly",
-      D4: "byok_usage_monthly",
-      D5: "creator_user_id: identifier of the user who created the key",
-      D6: "expires_at ISO 8601 UTC",
-      D7: "free_model_daily_requests.limit",
-      D8: ".remaining",
-      D9: ".used",
-      D10: "include_byok_in_limit semantics",
-      D11: "is_free_tier: whether the key belongs to the free tier",
-      D12: "is_management_key",
-      D13: "is_provisioning_key",
-      D14: "label masked, never the full key",
-      D15: "limit",
-      D16: "limit_remaining",
-      D17: "limit_reset period",
-      D18: "rate_limit.interval",
-      D19: "rate_limit.requests",
-      D20: "rate_limit.note",
-      D21: "rate_limit deprecated, still returned",
-      D22: "usage total",
-      D23: "usage_daily (UTC)",
-      D24: "usage_weekly",
-      D25: "usage_monthly",
-      D26: "the record is the 20 listed fields (client decodes it)",
-      D27: "values of limit_reset not fixed by the document"
-    }
-  },
-  {
-    title: "Answer of a rerank",
-    statements: {
-      E1: "id unique",
-      E2: "model of the answer",
-      E3: "results are sorted by relevance",
-      E4: "document.text",
-      E5: "index integer",
-      E6: "relevance_score number",
-      E7: "usage.search_units integer",
-      E8: "usage.total_tokens integer",
-      E9: "provider named in the response"
-    }
-  },
-  {
-    title: "Answer of a transcription",
-    statements: {
-      F1: "text is always present",
-      F2: "usage is optional",
-      F3: "cost",
-      F4: "input_tokens",
-      F5: "output_tokens",
-      F6: "seconds",
-      F7: "total_tokens",
-      F8: "duration only verbose, seconds of input",
-      F9: "language detected or forced, only verbose",
-      F10: "task only verbose",
-      F11: "segments only verbose",
-      F12: "words only when the provider returns them"
-    }
-  },
-  {
-    title: "Video job",
-    statements: {
-      G1: "job id",
-      G2: "polling_url form",
-      G3: "status pending",
-      G4: "status in_progress",
-      G5: "status completed",
-      G6: "status failed",
-      G7: "status cancelled",
-      G8: "status expired",
-      G9: "generation_id once processed",
-      G10: "usage.cost",
-      G11: "usage.is_byok",
-      G12: "usage once completed"
-    }
-  },
-  {
-    title: "Answer of an assignment",
-    statements: {
-      H1: "assigned_count integer",
-      H2: "number of keys successfully assigned"
-    }
-  },
-  {
-    title: "What operations do",
-    statements: {
-      I1: "an accepted job is pending",
-      I2: "the answer of a submission carries id and polling_url",
-      I3: "deletes a file that the workspace owns",
-      I4: "a deletion is irreversible: the bytes are gone",
-      I5: "a deletion is confirmed",
-      I6: "assignment needs a management key",
-      I7: "a key has at most one guardrail",
-      I8: "an assignment replaces the guardrail before"
-    }
-  },
-  {
-    title: "Conventions, and DELETE `/files/{file_id}`",
-    statements: {
-      J1: "base_url ends in /api/v1",
-      J2: "all operations require Authorization",
-      J3: "Content-Type application/json",
-      J4: "a deletion answers 200",
-      J5: "a deletion has no request body",
-      J6: "workspace_id UUID",
-      J7: "workspace_id default",
-      J8: "workspace_id scopes the request",
-      J9: "provider is one of two names",
-      J10: "own key at the named provider",
-      J11: "own storage when omitted",
-      J12: "deleteFile: 401",
-      J13: "deleteFile: 403",
-      J14: "deleteFile: 404",
-      J15: "deleteFile: 429",
-      J16: "deleteFile: 500",
-      J17: "deleteFile: 502",
-      J18: "deleteFile: 503",
-      J19: "deleteFile has no other status"
-    }
-  },
-  {
-    title: "GET `/key`",
-    statements: {
-      K1: "GET /key no parameters",
-      K2: "one field data",
-      K3: "GET /key: 401",
-      K4: "GET /key: 500"
-    }
-  },
-  {
-    title: "POST `/rerank`",
-    statements: {
-      L1: "documents at least 1",
-      L2: "plain string item",
-      L3: "object with text",
-      L4: "object with image (multimodal)",
-      L5: "both",
-      L6: "model",
-      L7: "query",
-      L8: "top_n minimum 1",
-      L9: "top_n limits the results",
-      L10: "allow_fallbacks",
-      L11: "trace_id special",
-      L12: "trace_name",
-      L13: "span_name",
-      L14: "generation_name",
-      L15: "parent_span_id",
-      L16: "additional keys to broadcast",
-      L17: "end user at most 256",
-      L18: "end user to broadcast",
-      L19: "end user to private logging",
-      L20: "end user never to the provider",
-      L21: "rerank: 400",
-      L22: "rerank: 401",
-      L23: "rerank: 402",
-      L24: "rerank: 403",
-      L25: "rerank: 404",
-      L26: "rerank: 413",
-      L27: "rerank: 429",
-      L28: "rerank: 500",
-      L29: "rerank: 502",
-      L30: "rerank: 503",
-      L31: "rerank: 524",
-      L32: "rerank: 529"
-    }
-  },
-  {
-    title: "POST `/audio/transcriptions`",
-    statements: {
-      M1: "JSON form",
-      M2: "multipart form",
-      M3: "input_audio.data base64",
-      M4: "input_audio.format",
-      M5: "model",
-      M6: "language ISO-639-1",
-      M7: "language detected when omitted",
-      M8: "response_format json default",
-      M9: "json returns text and usage",
-      M10: "verbose_json adds task, language, duration, segments",
-      M11: "verbose_json only by compatible providers",
-      M12: "other response_format refused",
-      M13: "sampling temperature",
-      M14: "temperature default 0",
-      M15: "granularities word/segment",
-      M16: "default segment",
-      M17: "honored only with verbose_json",
-      M18: "word additionally yields words",
-      M19: "provider passthrough",
-      M20: "tracing metadata as rerank",
-      M21: "end-user handling as rerank (private logging)",
-      M22: "transcription: 400",
-      M23: "transcription: 401",
-      M24: "transcription: 402",
-      M25: "transcription: 403",
-      M26: "transcription: 404",
-      M27: "transcription: 413",
-      M28: "transcription: 429",
-      M29: "transcription: 500",
-      M30: "transcription: 502",
-      M31: "transcription: 503",
-      M32: "transcription: 504",
-      M33: "transcription: 524",
-      M34: "transcription: 529"
-    }
-  },
-  {
-    title: "POST `/videos`",
-    statements: {
-      N1: "16:9",
-      N2: "9:16",
-      N3: "1:1",
-      N4: "4:3",
-      N5: "3:4",
-      N6: "3:2",
-      N7: "2:3",
-      N8: "21:9",
-      N9: "9:21",
-      N10: "other ratio refused",
-      N11: "duration integer >= 1",
-      N12: "model",
-      N13: "prompt required by other models",
-      N14: "prompt optional for image-only models",
-      N15: "480p",
-      N16: "720p",
-      N17: "768p",
-      N18: "1080p",
-      N19: "1K",
-      N20: "2K",
-      N21: "4K",
-      N22: "callback notified on completion",
-      N23: "callback must be HTTPS",
-      N24: "callback overrides the workspace default",
-      N25: "frame item frame_type first/last",
-      N26: "images used as first and/or last frame",
-      N27: "generate audio",
-      N28: "default: capability flag",
-      N29: "false if not set",
-      N30: "image reference shape",
-      N31: "image references",
-      N32: "audio/video references honored by providers that support them",
-      N33: "other providers ignore audio and video references",
-      N34: "seed",
-      N35: "size interchangeable with resolution + aspect_ratio",
-      N36: "size WIDTHxHEIGHT",
-      N37: "creativity for upscaling models",
-      N38: "creativity unsupported by generation models",
-      N39: "upscale factor for upscaling models",
-      N40: "upscale factor > 0",
-      N41: "upscale factor unsupported by generation models",
-      N42: "provider passthrough",
-      N43: "tracing metadata",
-      N44: "end user",
-      N45: "initial status pending",
-      N46: "video: 400",
-      N47: "video: 401",
-      N48: "video: 402",
-      N49: "video: 403",
-      N50: "video: 404",
-      N51: "video: 413",
-      N52: "video: 429",
-      N53: "video: 500",
-      N54: "no other 5xx status"
-    }
-  },
-  {
-    title: "POST `/guardrails/{id}/assignments/keys`",
-    statements: {
-      O1: "management key required",
-      O2: "a key has at most one guardrail",
-      O3: "an assignment replaces any existing one",
-      O4: "id UUID-shaped",
-      O5: "key_hashes >= 1",
-      O6: "each hash has at least 1 character",
-      O7: "each is the hash of a key",
-      O8: "assigned_count",
-      O9: "assignment: 400",
-      O10: "assignment: 401",
-      O11: "assignment: 403",
-      O12: "assignment: 404",
-      O13: "assignment: 500"
+    title: "Names on the wire",
+    about:
+      "The specification writes six words that belong to vendors neutrally, and so does this project. The setting `wireNames` chooses the words on the wire.",
+    rules: {
+      A15: "The providers of files are called `provider_a` and `provider_b`. Their words on the wire are configurable.",
+      A16: "The shapes of a deletion are called `native`, `compat_a` and `compat_b`. Their words on the wire are configurable.",
+      A17: "The field with details of the service in an error is called `service_metadata`. Its name on the wire is configurable."
     }
   },
   {
     title: "Authentication",
-    statements: {
-      P1: "the credential is a Bearer token",
-      P2: "no credentials 401, message",
-      P3: "invalid credentials 401",
-      P4: "not permitted 403, message",
-      P5: "is_management_key classifies keys",
-      P6: "is_provisioning_key classifies keys",
-      P7: "is_free_tier classifies keys",
-      P8: "a key expires at expires_at",
-      P9: "optional workspace_id on file operations"
+    about: "The specification does not say which kinds of key may call which operation, except for guardrails.",
+    rules: {
+      "A2 J2": "Every operation requires an API key in the header `Authorization`.",
+      P1: "The key is sent as a bearer token: `Bearer`, a space, and the key.",
+      P2: 'A request without credentials gets a 401. Its message begins with "missing authentication header".',
+      P3: "A request with invalid credentials gets a 401.",
+      P4: 'A request that its key may not make gets a 403, such as "only management keys can perform this operation".',
+      "P5 P6 P7": "`is_management_key`, `is_provisioning_key` and `is_free_tier` say of what kind a key is.",
+      P8: "A key is invalid after its `expires_at`."
+    }
+  },
+  {
+    title: "Error envelope",
+    about: "Every error has this body.",
+    rules: {
+      B1: "Every error response carries the envelope.",
+      B2: "`error` is an object, and is required.",
+      B3: "`error.code` is an integer.",
+      B4: "`error.code` equals the HTTP status.",
+      B5: "`error.message` is a string.",
+      B6: "`error.metadata` is an object or null, and may be absent.",
+      B7: "`service_metadata` is an object or null, and may be absent.",
+      B8: "`user_id` is a string or null, and may be absent."
+    }
+  },
+  {
+    title: "Errors",
+    about:
+      "What each status means; the words in quotes begin its message. Each operation lists the statuses that it can have.",
+    rules: {
+      R400: '400: a parameter is invalid, "invalid request parameters".',
+      R401: '401: the key is missing, "missing authentication header", or invalid.',
+      R402: '402: the credits do not suffice, "insufficient credits". The message says to add credits.',
+      R403: "403: the key is valid, but may not do this.",
+      R404: '404: what the request names does not exist, "resource not found".',
+      R413: '413: the body is too large, "request payload too large".',
+      "R429 T11": '429: the key exceeded its request rate, "rate limit exceeded".',
+      R500: '500: an unexpected error in the service, "internal server error".',
+      R502: '502: the provider failed, "provider returned error".',
+      R503: '503: the service is unavailable for now, "service temporarily unavailable".',
+      R504: '504: the time that the service has for the request ended, "the operation was aborted due to timeout".',
+      R524: '524: the provider did not answer in time, "request timed out, try again later".',
+      R529: '529: the provider is overloaded, "provider returned error".'
+    }
+  },
+  {
+    title: "Routing preferences",
+    about: "Reranks, transcriptions and videos take `provider`.",
+    rules: {
+      L10: "`allow_fallbacks` says whether another provider may serve the request after a failure.",
+      "M19 N42":
+        "A transcription and a video can pass options to a provider, which receives them unchanged (`provider.options`)."
+    }
+  },
+  {
+    title: "Tracing metadata and end user",
+    about: "Reranks, transcriptions and videos take `trace` and `user`.",
+    rules: {
+      "L11 L12 L13 L14 L15":
+        "`trace_id`, `trace_name`, `span_name`, `generation_name` and `parent_span_id` of `trace` set the trace, the names and the parent in broadcasts.",
+      L16: "Any other key of `trace` is passed on to the broadcast destinations.",
+      "M20 N43": "A transcription and a video handle `trace` as a rerank does.",
+      "L17 T4": "`user` has at most 256 characters.",
+      L18: "`user` is passed on to the broadcast destinations.",
+      L19: "`user` is written to the private log.",
+      L20: "`user` is never sent to a provider.",
+      "M21 N44": "A transcription and a video handle `user` as a rerank does."
+    }
+  },
+  {
+    title: "DELETE /files/{file_id}",
+    about: "Deletes a file. Of a stored file, the specification names only the identifier.",
+    rules: {
+      "C11 T1": "`file_id` is 1 to 256 characters.",
+      C12: "`file_id` matches `^[\\w-]+$`.",
+      J6: "`workspace_id` is a UUID.",
+      "P9 J8": "`workspace_id` scopes a request for files to a workspace. It is optional.",
+      J7: "The default of `workspace_id` is the caller's default workspace.",
+      J9: "`provider` is one of the two providers of files.",
+      J10: "With `provider`, the file is at that provider, and the caller's own key for the provider is used.",
+      J11: "Without `provider`, the service's own storage is used.",
+      J5: "The request has no body.",
+      I3: "A file that the caller's workspace owns is deleted.",
+      I4: "A deletion is irreversible: the bytes are gone.",
+      J4: "Success is a 200.",
+      "J12 J13 J14 J15 J16 J17 J18": "An error is a 401, 403, 404, 429, 500, 502 or 503.",
+      J19: "It has no other status."
+    }
+  },
+  {
+    title: "File deletion confirmation",
+    about: "The response of a deletion. The specification does not say how its shape is negotiated.",
+    rules: {
+      I5: "A deletion is confirmed.",
+      C1: "`_shape` says which of three shapes the confirmation has.",
+      C2: "In the shape `native`, `id` is the file's identifier.",
+      C3: "In the shape `native`, `type` is `file_deleted`.",
+      C4: "In the shape `compat_a`, `id` is the file's identifier.",
+      C5: "In the shape `compat_a`, `object` is `file`.",
+      C6: "In the shape `compat_a`, `deleted` is true.",
+      C7: "In the shape `compat_b`, `id` is the file's identifier.",
+      C8: "In the shape `compat_b`, `type` is `file_deleted`.",
+      C9: "Every field of a shape is required.",
+      C10: "The shape is negotiated."
+    }
+  },
+  {
+    title: "GET /key",
+    about: "Describes the key that authenticates the request.",
+    rules: {
+      K1: "The request has no parameters and no body.",
+      K2: "The response has one field, `data`, which holds the key record.",
+      "K3 K4": "An error is a 401 or 500."
+    }
+  },
+  {
+    title: "Key record",
+    about:
+      "The specification does not say which fields can be null, nor the unit of the amounts. Here they are credits.",
+    rules: {
+      D26: "The record has the 20 fields of this section.",
+      D14: "`label` is a masked form of the key, and never the full key.",
+      D5: "`creator_user_id` identifies the user who created the key.",
+      D6: "`expires_at` is a time in UTC, in ISO 8601.",
+      D11: "`is_free_tier` says whether the key belongs to the free tier.",
+      D12: "`is_management_key` is a boolean.",
+      D13: "`is_provisioning_key` is a boolean.",
+      D15: "`limit` is the spending limit of the key.",
+      D16: "`limit_remaining` is what is left of it.",
+      D17: "`limit_reset` is the period after which the limit resets.",
+      D27: "The specification does not fix the values of `limit_reset`.",
+      T8: "Requests beyond `limit` are refused until the limit resets.",
+      "D10 T9":
+        "`include_byok_in_limit` says whether requests with the caller's own provider keys count toward `limit`.",
+      D22: "`usage` is the total usage.",
+      "D23 D24 D25":
+        "`usage_daily`, `usage_weekly` and `usage_monthly` are the usage of the day, week and month, in UTC.",
+      D1: "`byok_usage` is the total usage of requests with the caller's own provider keys.",
+      "D2 D3 D4":
+        "`byok_usage_daily`, `byok_usage_weekly` and `byok_usage_monthly` are that of the day, week and month.",
+      "D7 D8 D9": "`free_model_daily_requests` has the integers `limit`, `remaining` and `used`.",
+      T10: "A key may send as many requests to free models in a day as `free_model_daily_requests.limit` says.",
+      "D18 D19 D20": "`rate_limit` has `interval`, `requests` and `note`.",
+      "D21 U3": "`rate_limit` is deprecated, and still returned."
+    }
+  },
+  {
+    title: "POST /rerank",
+    about: "Ranks documents by relevance to a query. The specification does not say which fields are required.",
+    rules: {
+      "L1 T2": "`documents` has at least 1 item.",
+      L2: "An item of `documents` may be a string.",
+      L3: "An item may be an object with `text`.",
+      L4: "An item may be an object with an image, for multimodal models.",
+      L5: "An item may have both text and image.",
+      L6: "`model` is the identifier of a rerank model.",
+      L7: "`query` is what the documents are ranked against.",
+      "L8 T3": "`top_n` is at least 1.",
+      L9: "At most `top_n` results are returned.",
+      "L21 L22 L23 L24 L25 L26 L27 L28 L29 L30 L31 L32":
+        "An error is a 400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 524 or 529."
+    }
+  },
+  {
+    title: "Rerank response",
+    about: "The specification does not name the field with the provider. Here it is `provider`.",
+    rules: {
+      E1: "`id` is unique to the response.",
+      E2: "`model` is the model that was used.",
+      E3: "`results` are sorted by relevance.",
+      E4: "`results[].document.text` is a string.",
+      E5: "`results[].index` is an integer.",
+      E6: "`results[].relevance_score` is a number.",
+      "E7 E8": "`usage.search_units` and `usage.total_tokens` are integers.",
+      E9: "The response names the provider that served the request."
+    }
+  },
+  {
+    title: "POST /audio/transcriptions",
+    about: "Turns audio into text. The specification leaves open the audio formats and the names of the form's fields.",
+    rules: {
+      M1: "The request may be JSON.",
+      M2: "The request may be `multipart/form-data` with a file.",
+      M3: "`input_audio.data` is audio in base64.",
+      M4: "`input_audio.format` is the format of the audio.",
+      M5: "`model` is the identifier of a speech-to-text model.",
+      M6: "`language` is an ISO 639-1 code.",
+      M7: "Without `language`, the language is detected.",
+      M8: "The default of `response_format` is `json`.",
+      M9: "With `json`, the response has `text` and `usage`.",
+      M10: "With `verbose_json`, it also has task, language, duration and segments.",
+      M11: "Only providers with a compatible API support `verbose_json`.",
+      M12: "Any other `response_format` is refused.",
+      M13: "`temperature` is the sampling temperature.",
+      M14: "The default of `temperature` is 0.",
+      M15: "An item of `timestamp_granularities` is `word` or `segment`.",
+      M16: "The default of `timestamp_granularities` is one item, `segment`.",
+      M17: "`timestamp_granularities` has an effect only with `verbose_json`.",
+      M18: "`word` adds the list `words` to the response.",
+      "M22 M23 M24 M25 M26 M27 M28 M29 M30 M31 M32 M33 M34":
+        "An error is a 400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504, 524 or 529."
+    }
+  },
+  {
+    title: "Transcription response",
+    about: "The specification does not show the fields of segments and words.",
+    rules: {
+      F1: "`text` is always present.",
+      F2: "`usage` is optional.",
+      "F3 F4 F5 F6 F7": "`usage` may have `cost`, `input_tokens`, `output_tokens`, `seconds` and `total_tokens`.",
+      F8: "`duration` is the length of the audio in seconds, only with `verbose_json`.",
+      F9: "`language` is the detected or given language, only with `verbose_json`.",
+      F10: "`task` is the task that was performed, only with `verbose_json`.",
+      F11: "Segments with times are present only with `verbose_json`.",
+      F12: "`words` is present only if the provider returns times of words."
+    }
+  },
+  {
+    title: "POST /videos",
+    about: "Submits a video job. The specification describes many fields by their role; decision 5 names them.",
+    rules: {
+      N12: "`model` is the identifier of a video model.",
+      N13: "`prompt` is required.",
+      N14: "`prompt` is optional for models that can make a video of an image alone.",
+      "N1 N2 N3 N4 N5 N6 N7 N8 N9":
+        "`aspect_ratio` is `16:9`, `9:16`, `1:1`, `4:3`, `3:4`, `3:2`, `2:3`, `21:9` or `9:21`.",
+      N10: "Any other `aspect_ratio` is refused.",
+      "N11 T5": "`duration` is an integer of seconds, at least 1.",
+      "N15 N16 N17 N18 N19 N20 N21": "`resolution` is `480p`, `720p`, `768p`, `1080p`, `1K`, `2K` or `4K`.",
+      N36: "`size` is `WIDTHxHEIGHT` in pixels.",
+      N35: "`size` may stand in place of `resolution` and `aspect_ratio`.",
+      N26: "Images in `frame_images` are the first frame, the last frame, or both.",
+      N25: "`frame_type` of such an image is `first_frame` or `last_frame`.",
+      N31: "`input_references` may hold images.",
+      N30: "An image reference has the `type` `image_url` and an `image_url` with `url`.",
+      N32: "Providers that support audio and video references use them.",
+      N33: "Other providers ignore them.",
+      N27: "`generate_audio` says whether the video gets audio.",
+      N28: "The default of `generate_audio` is the model's capability of that name.",
+      N29: "The default is false if that capability is not set.",
+      N34: "`seed` asks for deterministic sampling, which not every provider guarantees.",
+      N37: "`creativity` is for models that upscale a video.",
+      N38: "Models that generate videos refuse `creativity`.",
+      N39: "`upscale_factor` is for models that upscale a video.",
+      "N40 T6": "`upscale_factor` is greater than 0.",
+      N41: "Models that generate videos refuse `upscale_factor`.",
+      "N46 N47 N48 N49 N50 N51 N52 N53": "An error is a 400, 401, 402, 403, 404, 413, 429 or 500.",
+      N54: "It has no other 5xx status."
+    }
+  },
+  {
+    title: "Video job",
+    about:
+      "The response of a submission. The specification leaves open all moves between the states after `pending`, the operation at `polling_url`, and where a finished video is.",
+    rules: {
+      "I1 N45": "An accepted job is `pending`.",
+      I2: "The response carries `id` and `polling_url`.",
+      G1: "`id` identifies the job.",
+      G2: "`polling_url` is `/api/v1/videos/{id}`.",
+      "G3 G4 G5 G6 G7 G8": "`status` is `pending`, `in_progress`, `completed`, `failed`, `cancelled` or `expired`.",
+      G9: "`generation_id` is present once the job was processed.",
+      "G10 G11": "`usage` has `cost` and `is_byok`.",
+      G12: "`usage` is present once the job is completed."
+    }
+  },
+  {
+    title: "POST /guardrails/{id}/assignments/keys",
+    about: "Assigns keys to a guardrail. The specification does not describe guardrails.",
+    rules: {
+      "O1 I6": "The operation requires a management key.",
+      O4: "`id` has the form of a UUID.",
+      "O5 T7": "`key_hashes` has at least 1 item.",
+      O6: "Each item has at least 1 character.",
+      O7: "Each item is the hash of a key.",
+      "O2 I7": "A key has at most one guardrail.",
+      "O3 I8": "An assignment replaces the guardrail that a key had.",
+      "O8 H1": "The response has the integer `assigned_count`.",
+      H2: "`assigned_count` is the number of keys that were assigned.",
+      "O9 O10 O11 O12 O13": "An error is a 400, 401, 403, 404 or 500."
     }
   },
   {
     title: "Webhooks",
-    statements: {
-      Q1: "one outbound webhook",
-      Q2: "HTTPS only",
-      Q3: "workspace default",
-      Q4: "request's URL overrides"
-    }
-  },
-  {
-    title: "Meaning of each error",
-    statements: {
-      R400: "400: message and condition",
-      R401: "401: message and condition",
-      R402: "402: the message points to adding credits",
-      R403: "403: message and condition",
-      R404: "404: message and condition",
-      R413: "413: message and condition",
-      R429: "429: message and condition",
-      R500: "500: message and condition",
-      R502: "502: message and condition",
-      R503: "503: message and condition",
-      R504: "504: message and condition",
-      R524: "524: message and condition",
-      R529: "529: message and condition"
-    }
-  },
-  {
-    title: "Limits",
-    statements: {
-      T1: "length of a file id",
-      T2: "number of documents",
-      T3: "smallest top_n",
-      T4: "an end user has at most 256 characters",
-      T5: "smallest duration",
-      T6: "smallest upscale factor",
-      T7: "number of key_hashes",
-      T8: "key spending limit, remaining, reset",
-      T9: "include_byok_in_limit",
-      T10: "daily requests to free models",
-      T11: "request rate per key: exceeding yields 429"
+    about: "The specification does not describe body, headers, signature and retries.",
+    rules: {
+      Q1: "The service sends one kind of webhook: about a video job.",
+      N22: "`callback_url` of a video is called when the job completes.",
+      "Q2 N23": "Its URL must be `https://`.",
+      Q3: "A workspace can have a default URL.",
+      "Q4 N24": "The URL of a request overrides the default of the workspace."
     }
   },
   {
     title: "Versions",
-    statements: {
-      U1: "version path segment; polling_url starts with /api/v1",
-      U2: "interface description 1.0.0",
-      U3: "rate_limit still returned"
+    about: "The specification does not describe how versions are negotiated or withdrawn.",
+    rules: {
+      U1: "The version is a segment of the path: `polling_url` begins with `/api/v1`.",
+      U2: "The description of the interface has the version 1.0.0."
     }
   },
   {
     title: "Client and repository",
-    statements: {
-      V1: "core models each operation as an Effect",
-      V2: "Schema-decoded tagged errors per status (exact sets)",
-      V3: "retry schedules exposed, per status",
-      V4: "Node HTTP layer package",
-      V5: "browser HTTP layer package",
-      V6: "sample composes them with injected config",
-      V7: "test layers swap in",
-      V8: "Node and browser build from one core",
-      V9: "the workspace has a package.json",
-      V10: "the workspace has a pnpm-workspace.yaml",
-      V11: "turbo.json defines real tasks",
-      V12: "tsconfig.base.json is shared",
-      V13: "libraries are in packages/",
-      V14: "programs are in apps/",
-      V15: "documentation is in docs/",
-      V16: "uses effect",
-      V17: "tests use @effect/vitest",
-      V18: "builds with turbo",
-      V19: "has the parts of @effect/platform and @effect/schema from effect"
+    about: "What the project was asked to be, beside the API.",
+    rules: {
+      V1: "`packages/core` models each operation as an Effect.",
+      V2: "An operation fails with one tagged error for each of its statuses, decoded by a schema.",
+      V3: "Schedules of retries are public, and differ by status.",
+      V4: "`packages/node` is the HTTP layer for Node.",
+      V5: "`packages/browser` is the HTTP layer for browsers.",
+      V6: "The sample composes them, with its configuration injected.",
+      V7: "Test layers take the place of the service.",
+      V8: "Node and browser use the same core.",
+      "V9 V10 V11 V12":
+        "The workspace has `package.json`, `pnpm-workspace.yaml`, `turbo.json` with tasks that packages have, and a shared `tsconfig.base.json`.",
+      "V13 V14 V15": "Libraries are in `packages/`, programs in `apps/`, documentation in `docs/`.",
+      V16: "The project uses `effect`.",
+      V17: "Tests use `@effect/vitest`.",
+      V18: "The project builds with turbo.",
+      V19: "What were `@effect/platform` and `@effect/schema` comes from `effect`."
     }
   }
 ]

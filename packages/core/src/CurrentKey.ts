@@ -1,7 +1,7 @@
 /**
  * The calling key's information: GET `/key`.
  *
- * Specification: "2. GET /key", "Key record".
+ * Specification: "GET /key", "Key record".
  *
  * @since 0.1.0
  */

@@ -2,7 +2,7 @@
  * Files: DELETE `/files/{file_id}`, and storing, listing and reading them. `ProviderFiles` has the
  * calls for files that a provider stores.
  *
- * Specification: "1. DELETE /files/{file_id}", "File deletion confirmation".
+ * Specification: "DELETE /files/{file_id}", "File deletion confirmation".
  *
  * @since 0.1.0
  */
@@ -46,7 +46,7 @@ import * as Operation from "./Operation.ts"
  * The provider that stores a file outside the service's own storage. The caller's own key for that
  * provider is used.
  *
- * Specification: DELETE `/files/{file_id}`, `provider`.
+ * Specification: "DELETE /files/{file_id}".
  *
  * @since 0.1.0
  */

@@ -1,7 +1,7 @@
 /**
  * The error envelope, and one tagged error for each status.
  *
- * Every error response carries the same envelope (specification, "Error envelope" and "Errors"):
+ * Every error response carries the same envelope:
  *
  * ```json
  * {
@@ -13,6 +13,8 @@
  *
  * The status determines the class, so that `Effect.catchTag("PaymentRequired", …)` handles a 402.
  * The tag is not sent over the wire.
+ *
+ * Specification: "Error envelope", "Errors".
  *
  * @since 0.1.0
  */
@@ -209,7 +211,7 @@ const withCode = <const Status extends number>(status: Status) => ({
  * 400: the request is invalid, or the upstream rejected its content. `issues` lists every invalid
  * field. Do not retry an unchanged request.
  *
- * Specification: "Errors", 400 (rerank, transcription, video, guardrail assignment).
+ * Specification: "Errors".
  *
  * @since 0.1.0
  */
@@ -222,7 +224,7 @@ export class BadRequest extends EnvelopeError.extend<BadRequest>("BadRequest")(w
 /**
  * 401: the credential is missing, malformed, unknown, expired, disabled or deleted.
  *
- * Specification: "Authentication" 2, "Errors", 401 (all six).
+ * Specification: "Authentication", "Errors".
  *
  * @since 0.1.0
  */
@@ -236,7 +238,7 @@ export class Unauthorized extends EnvelopeError.extend<Unauthorized>("Unauthoriz
  * 402: the workspace has too few credits, or the request would exceed the spending limit of the key
  * or of its guardrail. The message says which.
  *
- * Specification: "Errors", 402 (rerank, transcription, video).
+ * Specification: "Errors".
  *
  * @since 0.1.0
  */
@@ -250,7 +252,7 @@ export class PaymentRequired extends EnvelopeError.extend<PaymentRequired>("Paym
  * 403: the key is valid but not allowed to do this: it is the wrong kind of key, the workspace is
  * not its own, or its guardrail forbids it.
  *
- * Specification: "Authentication" 3, "Errors", 403.
+ * Specification: "Authentication", "Errors".
  *
  * @since 0.1.0
  */
@@ -263,7 +265,7 @@ export class Forbidden extends EnvelopeError.extend<Forbidden>("Forbidden")(with
 /**
  * 404: the file, model, job or guardrail does not exist, or the caller has no access to it.
  *
- * Specification: "Errors", 404.
+ * Specification: "Errors".
  *
  * @since 0.1.0
  */
@@ -276,7 +278,7 @@ export class NotFound extends EnvelopeError.extend<NotFound>("NotFound")(withCod
 /**
  * 413: the body is larger than the operation's limit.
  *
- * Specification: "Errors", 413 (rerank, transcription, video).
+ * Specification: "Errors".
  *
  * @since 0.1.0
  */
@@ -290,7 +292,7 @@ export class PayloadTooLarge extends EnvelopeError.extend<PayloadTooLarge>("Payl
  * 429: the key exceeded its rate limit, or its daily requests to free models are used up.
  * The response says when to try again.
  *
- * Specification: "Errors", 429 (deleteFile, rerank, transcription, video).
+ * Specification: "Errors".
  *
  * @since 0.1.0
  */
@@ -303,7 +305,7 @@ export class TooManyRequests extends EnvelopeError.extend<TooManyRequests>("TooM
 /**
  * 500: the gateway failed unexpectedly. Quote the request id when you report it.
  *
- * Specification: "Errors", 500 (all six).
+ * Specification: "Errors".
  *
  * @since 0.1.0
  */
@@ -317,7 +319,7 @@ export class InternalServerError extends EnvelopeError.extend<InternalServerErro
 /**
  * 502: the upstream rejected the gateway's credentials, failed, or sent an invalid response.
  *
- * Specification: "Errors", 502 (deleteFile, rerank, transcription).
+ * Specification: "Errors".
  *
  * @since 0.1.0
  */
@@ -330,7 +332,7 @@ export class BadGateway extends EnvelopeError.extend<BadGateway>("BadGateway")(w
 /**
  * 503: the gateway, or every provider of the model, is temporarily unavailable.
  *
- * Specification: "Errors", 503 (deleteFile, rerank, transcription).
+ * Specification: "Errors".
  *
  * @since 0.1.0
  */
@@ -343,7 +345,7 @@ export class ServiceUnavailable extends EnvelopeError.extend<ServiceUnavailable>
 /**
  * 504: the transcription exceeded the gateway's own time limit.
  *
- * Specification: "Errors", 504 (transcription).
+ * Specification: "Errors".
  *
  * @since 0.1.0
  */
@@ -356,7 +358,7 @@ export class GatewayTimeout extends EnvelopeError.extend<GatewayTimeout>("Gatewa
 /**
  * 524: no upstream responded in time, including fallbacks.
  *
- * Specification: "Errors", 524 (rerank, transcription).
+ * Specification: "Errors".
  *
  * @since 0.1.0
  */
@@ -369,7 +371,7 @@ export class UpstreamTimeout extends EnvelopeError.extend<UpstreamTimeout>("Upst
 /**
  * 529: the upstream is overloaded, or rate-limits the gateway.
  *
- * Specification: "Errors", 529 (rerank, transcription).
+ * Specification: "Errors".
  *
  * @since 0.1.0
  */

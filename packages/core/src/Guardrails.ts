@@ -2,8 +2,7 @@
  * Guardrails: POST `/guardrails/{id}/assignments/keys`, and creating, listing, reading, updating
  * and deleting guardrails.
  *
- * Specification: "6. POST /guardrails/{id}/assignments/keys", "Guardrail key
- * assignment result".
+ * Specification: "POST /guardrails/{id}/assignments/keys".
  *
  * @since 0.1.0
  */

@@ -12,7 +12,7 @@ import { isUuid } from "./internal/uuid.ts"
 /**
  * A file's identifier: 1 to 256 letters, digits, underscores or hyphens.
  *
- * Specification: "File deletion confirmation", "Limits".
+ * Specification: "DELETE /files/{file_id}".
  *
  * @since 0.1.0
  */
@@ -25,7 +25,7 @@ export const FileId = Schema.String.check(
 /**
  * A workspace's identifier: a UUID. Default: the caller's default workspace.
  *
- * Specification: DELETE `/files/{file_id}`.
+ * Specification: "DELETE /files/{file_id}".
  *
  * @since 0.1.0
  */
@@ -43,7 +43,7 @@ export const WorkspaceRef = Schema.String.check(
 /**
  * A guardrail's identifier: a UUID.
  *
- * Specification: POST `/guardrails/{id}/assignments/keys`.
+ * Specification: "POST /guardrails/{id}/assignments/keys".
  *
  * @since 0.1.0
  */
@@ -61,7 +61,7 @@ export const ByokKeyId = Schema.String.check(isUuid)
  * requires at least one character, so text that is not a hash counts as an unknown key, not as
  * malformed.
  *
- * Specification: POST `/guardrails/{id}/assignments/keys`.
+ * Specification: "POST /guardrails/{id}/assignments/keys".
  *
  * @since 0.1.0
  */
@@ -84,7 +84,7 @@ export const VideoId = Schema.String.check(
  * The caller's identifier for its end user: at most 256 characters. It is sent to broadcast
  * destinations and private logs, never to a provider.
  *
- * Specification: "end-user identifier", "Limits".
+ * Specification: "Tracing metadata and end user".
  *
  * @since 0.1.0
  */
@@ -127,7 +127,7 @@ export const HttpsUrl = Schema.String.check(
 /**
  * A time in ISO 8601, in UTC with `Z`, such as `2026-11-20T22:30:00.000Z`.
  *
- * Specification: "Key record", `expires_at`.
+ * Specification: "Key record".
  *
  * @since 0.1.0
  */
@@ -174,7 +174,7 @@ export const BooleanText = Schema.Literals(["true", "false"]).pipe(
 /**
  * The query parameter that selects a workspace. Default: the caller's default workspace.
  *
- * Specification: DELETE `/files/{file_id}`, `workspace_id`.
+ * Specification: "DELETE /files/{file_id}".
  *
  * @since 0.1.0
  */

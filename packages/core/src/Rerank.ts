@@ -1,7 +1,7 @@
 /**
  * Ranks documents by relevance to a query: POST `/rerank`.
  *
- * Specification: "3. POST /rerank", "Rerank response".
+ * Specification: "POST /rerank", "Rerank response".
  *
  * @since 0.1.0
  */

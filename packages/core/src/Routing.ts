@@ -51,8 +51,7 @@ const preference = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schem
  * Provider routing preferences. Null is the same as an absent field. Unknown keys are accepted and
  * ignored.
  *
- * Specification: rerank "routing preferences", transcription and video
- * "provider passthrough" (here `options`).
+ * Specification: "Routing preferences".
  *
  * @example
  * ```ts

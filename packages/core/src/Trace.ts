@@ -36,7 +36,7 @@ const known = {
  * unchanged to the configured broadcast destinations. A name has at most 128 characters, a value
  * takes at most 8 KiB as JSON, and all of it at most 64 KiB.
  *
- * Specification: "tracing metadata".
+ * Specification: "Tracing metadata and end user".
  *
  * @example
  * ```ts

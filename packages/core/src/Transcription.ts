@@ -1,7 +1,7 @@
 /**
  * Transcribes audio: POST `/audio/transcriptions`.
  *
- * Specification: "4. POST /audio/transcriptions", "Transcription response".
+ * Specification: "POST /audio/transcriptions", "Transcription response".
  *
  * @since 0.1.0
  */

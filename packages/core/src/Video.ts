@@ -1,7 +1,7 @@
 /**
  * Video generation jobs: POST `/videos`, and reading, downloading and canceling a job.
  *
- * Specification: "5. POST /videos", "Video job", "States and transitions".
+ * Specification: "POST /videos", "Video job".
  *
  * @since 0.1.0
  */

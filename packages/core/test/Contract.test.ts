@@ -4,7 +4,7 @@ import { Effect, Schema } from "effect"
 import { OpenApi } from "effect/http-api"
 import { codec, endpoint, endpoints, issuesOf, jsonOf } from "./contract.ts"
 
-/** The specification's "Endpoints" for the six, contract.md for those that support them. */
+/** The statuses that the specification lists for the six, and those of the other operations. */
 const operations: {
   readonly [identifier: string]: readonly [line: string, success: number, errors: ReadonlyArray<number>]
 } = {

@@ -11,7 +11,7 @@ type Call = (client: Client) => Effect.Effect<unknown, { readonly _tag: string }
 
 const guardrail = "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"
 
-/** A call of each, and the statuses of the specification's "Endpoints". */
+/** A call of each, and the statuses that the specification lists for it. */
 const six: Readonly<Record<string, readonly [call: Call, statuses: ReadonlyArray<number>]>> = {
   deleteFile: [(client) => client.deleteFile("file_1"), [401, 403, 404, 429, 500, 502, 503]],
   currentKey: [(client) => client.currentKey, [401, 500]],

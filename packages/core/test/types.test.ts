@@ -74,7 +74,7 @@ type Only<S extends keyof ByStatus> =
   | ClientError.TimeoutError
   | ClientError.InvalidResponse
 
-/** The specification's sets for the six, contract.md's for the rest. */
+/** The sets that the specification lists for the six, and those of the other operations. */
 interface Expected {
   deleteFile: Only<401 | 403 | 404 | 429 | 500 | 502 | 503>
   currentKey: Only<401 | 500>

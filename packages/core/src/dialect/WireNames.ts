@@ -9,7 +9,7 @@
  * What it translates: the query parameter `provider`, the `shape` of `Accept` and `_shape` of the
  * operations of `/files`; `file_shape` of `/workspaces`; `service_metadata` of every error.
  *
- * Specification: "Naming convention used here".
+ * Specification: "Names on the wire".
  *
  * @since 0.1.0
  */

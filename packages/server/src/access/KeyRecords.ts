@@ -2,7 +2,7 @@
  * Keys in wire format: the record that GET `/key` returns, read from the key's counters, and the
  * key as `/keys` lists it. Money is in credits.
  *
- * Specification: "Key record (`data` of GET `/key`)".
+ * Specification: "Key record".
  */
 import type { KeyRecord } from "@model-gateway/core/CurrentKey"
 import type * as Keys from "@model-gateway/core/Keys"

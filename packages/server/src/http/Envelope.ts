@@ -1,7 +1,7 @@
 /**
  * The error envelope: the wire format of every error response.
  *
- * Specification: "Error envelope (every error response)".
+ * Specification: "Error envelope".
  */
 import { type Metadata, retryAfterStatuses } from "@model-gateway/core/GatewayError"
 import { HttpServerResponse } from "effect/http"

@@ -2,7 +2,7 @@
  * The providers that store files for callers with a provider key of their own: who `provider_a` and
  * `provider_b` are.
  *
- * Specification: DELETE `/files/{file_id}`, `provider`.
+ * Specification: "DELETE /files/{file_id}".
  */
 import type { FileProvider } from "@model-gateway/core/Files"
 import type { FileApi } from "@model-gateway/offers/FileApi"

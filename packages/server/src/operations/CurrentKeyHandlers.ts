@@ -1,7 +1,7 @@
 /**
  * GET `/key`.
  *
- * Specification: "2. GET /key", "Key record".
+ * Specification: "GET /key", "Key record".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { Response } from "@model-gateway/core/CurrentKey"

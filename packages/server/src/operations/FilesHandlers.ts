@@ -1,7 +1,7 @@
 /**
  * DELETE `/files/{file_id}`, and storing, listing and reading files.
  *
- * Specification: "1. DELETE `/files/{file_id}`", "File deletion confirmation".
+ * Specification: "DELETE /files/{file_id}", "File deletion confirmation".
  */
 import type { FileProvider, Order } from "@model-gateway/core/Files"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"

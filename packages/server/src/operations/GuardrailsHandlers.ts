@@ -1,7 +1,7 @@
 /**
  * POST `/guardrails/{id}/assignments/keys`, and managing guardrails.
  *
- * Specification: "6. POST /guardrails/{id}/assignments/keys", "Guardrail key assignment result".
+ * Specification: "POST /guardrails/{id}/assignments/keys".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"

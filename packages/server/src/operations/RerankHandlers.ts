@@ -1,7 +1,7 @@
 /**
  * POST `/rerank`, and the same in Cohere's shapes.
  *
- * Specification: "3. POST /rerank", "Rerank response".
+ * Specification: "POST /rerank", "Rerank response".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type * as Rerank from "@model-gateway/core/Rerank"

@@ -1,7 +1,7 @@
 /**
  * POST `/audio/transcriptions`.
  *
- * Specification: "4. POST /audio/transcriptions", "Transcription response".
+ * Specification: "POST /audio/transcriptions", "Transcription response".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type * as Transcription from "@model-gateway/core/Transcription"

@@ -1,7 +1,7 @@
 /**
  * POST `/videos`, and reading, downloading and cancelling the resulting jobs.
  *
- * Specification: "5. POST `/videos`", "Video job", "States and transitions".
+ * Specification: "POST /videos", "Video job".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { NotFound, phrases, TooManyRequests, Unauthorized } from "@model-gateway/core/GatewayError"

@@ -4,7 +4,7 @@
  * `pending` → `in_progress` → `completed` or `failed`. Both `pending` and `in_progress` →
  * `cancelled` or `expired`. The last four states are final.
  *
- * Specification: "Video job `status`". The contract defines the transitions.
+ * Specification: "Video job". The contract defines the transitions.
  */
 import { isFinal, type Status } from "@model-gateway/core/Video"
 

@@ -2,7 +2,7 @@
  * Checks of a video request that its schema cannot express, and the part of it that an offer
  * receives.
  *
- * Specification: "5. POST `/videos`".
+ * Specification: "POST /videos".
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
 import type { Request } from "@model-gateway/core/Video"

@@ -1,5 +1,5 @@
-// What each status means, over HTTP: the conditions of the specification's table "Errors", and the
-// words that its messages begin with, for every operation that the table names.
+// What each status means, over HTTP: the conditions of the specification's section "Errors", and
+// the words that its messages begin with, for every operation that has the status.
 import { expect, it } from "@effect/vitest"
 import type { FileApi } from "@model-gateway/offers/FileApi"
 import {
