@@ -140,11 +140,11 @@ const check = async (fleet: Fleet, upstreams: Upstreams, query: Query, load: Loa
   for (const receipts of receiver.received.values()) expect(new Set(receipts.map(({ id }) => id)).size).toBe(1)
   expect(receiver.received.size).toBe(load.jobs)
 
-  // What the dead processes held is released.
+  // What the dead processes had reserved is released.
   await vi.waitFor(
     async () => {
       expect(await query("SELECT id FROM intents WHERE state = 'open'")).toEqual([])
-      expect(await query("SELECT id FROM budgets WHERE held <> 0")).toEqual([])
+      expect(await query("SELECT id FROM budgets WHERE reserved <> 0")).toEqual([])
     },
     { timeout: 45_000, interval: 250 }
   )

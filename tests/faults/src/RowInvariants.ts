@@ -33,7 +33,7 @@ const periods = { daily: "day", weekly: "week", monthly: "month" } as const
 const countedOf = (row: Row): number => {
   const reset = Dialect.oneOfOrNull(row, "limit_reset", ["daily", "weekly", "monthly"] as const)
   const suffix = reset === null ? "" : `_${periods[reset]}`
-  return Dialect.int(row, `usage${suffix}`) + Dialect.int(row, `held${suffix}`)
+  return Dialect.int(row, `usage${suffix}`) + Dialect.int(row, `reserved${suffix}`)
 }
 
 const finals = new Set(["completed", "failed", "cancelled", "expired"])
@@ -65,7 +65,7 @@ export const make = (world: World): RowInvariants => {
     for (const row of budgets) {
       const id = Dialect.text(row, "id")
       const column = Dialect.text(row, "kind") === "key" ? "key_hash" : "guardrail_id"
-      const held = sum(
+      const inIntents = sum(
         open.filter((intent) => intent[column] === id),
         "amount_micro"
       )
@@ -74,15 +74,18 @@ export const make = (world: World): RowInvariants => {
         "cost_micro"
       )
       const name = `${Dialect.text(row, "kind")} budget`
-      if (Dialect.int(row, "held") !== held) {
-        world.violated("reservations add up", `a ${name} holds ${Dialect.int(row, "held")}, its intents ${held}`)
+      if (Dialect.int(row, "reserved") !== inIntents) {
+        world.violated(
+          "reservations add up",
+          `a ${name} has reserved ${Dialect.int(row, "reserved")}, its intents ${inIntents}`
+        )
       }
       if (Dialect.int(row, "usage") !== used) {
         world.violated("usage adds up", `a ${name} has used ${Dialect.int(row, "usage")}, its ledger says ${used}`)
       }
       const limit = Dialect.intOrNull(row, "limit_micro")
       const counted = countedOf(row)
-      const total = held + used
+      const total = inIntents + used
       // Someone may set a limit below what is used already; after that nothing more is admitted. On
       // Postgres several commits may lie between two checks.
       const rule = `${limit} ${String(row["limit_reset"])}`
@@ -97,12 +100,12 @@ export const make = (world: World): RowInvariants => {
     for (const row of workspaces) {
       const id = Dialect.text(row, "id")
       const own = (rows: ReadonlyArray<Row>) => rows.filter((one) => one["workspace_id"] === id)
-      const held = sum(own(open), "amount_micro")
+      const inIntents = sum(own(open), "amount_micro")
       const balance = Dialect.int(row, "balance_micro")
       const reserved = Dialect.int(row, "reserved_micro")
       const owed = sum(own(credits), "amount_micro") - sum(own(usage), "cost_micro")
-      if (reserved !== held) {
-        world.violated("reservations add up", `the workspace has reserved ${reserved}, its intents hold ${held}`)
+      if (reserved !== inIntents) {
+        world.violated("reservations add up", `the workspace has reserved ${reserved}, its intents ${inIntents}`)
       }
       if (balance !== owed) {
         world.violated("the balance adds up", `the workspace has ${balance}, its ledgers say ${owed}`)

@@ -11,24 +11,24 @@ const sumsOf = (owner: string): string => `SELECT ${owner} AS id,
     SUM(CASE is_byok WHEN 0 THEN 0 ELSE cost_micro END) AS byok
   FROM usage_ledger GROUP BY ${owner}`
 
-const heldOf = (owner: string): string => `SELECT ${owner} AS id,
-    SUM(CASE is_byok WHEN 0 THEN amount_micro ELSE 0 END) AS held
+const reservedOf = (owner: string): string => `SELECT ${owner} AS id,
+    SUM(CASE is_byok WHEN 0 THEN amount_micro ELSE 0 END) AS reserved
   FROM intents WHERE state = 'open' GROUP BY ${owner}`
 
 const budgets = (kind: string, owner: string): string => `SELECT * FROM (
-    SELECT b.id, b.usage, coalesce(u.charged, 0) AS charged, b.held, coalesce(i.held, 0) AS reserved
-    FROM budgets b LEFT JOIN (${sumsOf(owner)}) u ON u.id = b.id LEFT JOIN (${heldOf(owner)}) i ON i.id = b.id
+    SELECT b.id, b.usage, coalesce(u.charged, 0) AS charged, b.reserved, coalesce(i.reserved, 0) AS intents
+    FROM budgets b LEFT JOIN (${sumsOf(owner)}) u ON u.id = b.id LEFT JOIN (${reservedOf(owner)}) i ON i.id = b.id
     WHERE b.kind = '${kind}') AS all_rows
-  WHERE usage <> charged OR held <> reserved LIMIT 3`
+  WHERE usage <> charged OR reserved <> intents LIMIT 3`
 
 const workspaces = `SELECT * FROM (
-    SELECT w.id, w.balance_micro AS balance, w.reserved_micro AS held, coalesce(i.held, 0) AS reserved,
+    SELECT w.id, w.balance_micro AS balance, w.reserved_micro AS reserved, coalesce(i.reserved, 0) AS intents,
       coalesce(c.added, 0) - coalesce(u.charged, 0) AS owed
     FROM workspaces w LEFT JOIN (${sumsOf("workspace_id")}) u ON u.id = w.id
-      LEFT JOIN (${heldOf("workspace_id")}) i ON i.id = w.id
+      LEFT JOIN (${reservedOf("workspace_id")}) i ON i.id = w.id
       LEFT JOIN (SELECT workspace_id AS id, SUM(amount_micro) AS added FROM credit_ledger GROUP BY workspace_id) c
         ON c.id = w.id) AS all_rows
-  WHERE balance <> owed OR held <> reserved LIMIT 3`
+  WHERE balance <> owed OR reserved <> intents LIMIT 3`
 
 const days = (which: string): string => `SELECT * FROM (
     SELECT (SELECT coalesce(SUM(requests), 0) FROM usage_days WHERE ${which}) AS requests,

@@ -246,11 +246,11 @@ export const make = Effect.gen(function* () {
 
   const reap = Effect.gen(function* () {
     // Read the intents first: a process that starts between the two reads then counts as alive.
-    const held = yield* sql`SELECT id, owner FROM intents WHERE state = 'open' AND owner IS NOT NULL`
+    const open = yield* sql`SELECT id, owner FROM intents WHERE state = 'open' AND owner IS NOT NULL`
     const alive = yield* owner.alive
-    const dead = held
+    const dead = open
       .map((row) => ({ id: Dialect.text(row, "id"), owner: Dialect.text(row, "owner") }))
-      .filter(({ id, owner: holder }) => (holder === owner.id ? !underWay.has(id) : !alive.has(holder)))
+      .filter(({ id, owner: process }) => (process === owner.id ? !underWay.has(id) : !alive.has(process)))
     let freed = 0
     for (let at = 0; at < dead.length; at += reapedAtOnce) {
       const now = yield* Clock.currentTimeMillis
@@ -327,8 +327,8 @@ export const layerSql: Layer.Layer<Accounting, never, SqlClient | LedgerStore | 
 
 /**
  * Releases the intents of dead processes in the background, at the start and then at an interval
- * (default 5 seconds). So what a killed process held is released within 5 seconds on SQLite and 10
- * on Postgres, and that of a machine that has vanished within 15 seconds.
+ * (default 5 seconds). So what a killed process had reserved is released within 5 seconds on SQLite
+ * and 10 on Postgres, and that of a machine that has vanished within 15 seconds.
  */
 export const layerReaper = (options?: {
   readonly every?: Duration.Input | undefined

@@ -27,9 +27,9 @@ export interface Budget {
   readonly usage: Sums
   readonly byok: Sums
   /** Reserved by requests in progress that are billed in credits. */
-  readonly held: Sums
+  readonly reserved: Sums
   /** Reserved by requests in progress that use caller-supplied keys. */
-  readonly byokHeld: Sums
+  readonly byokReserved: Sums
 }
 
 const nothing: Sums = { total: 0, daily: 0, weekly: 0, monthly: 0 }
@@ -41,8 +41,8 @@ export const unused = (settings: Pick<Budget, "limit" | "limitReset" | "includeB
   includeByok: settings.includeByok,
   usage: nothing,
   byok: nothing,
-  held: nothing,
-  byokHeld: nothing
+  reserved: nothing,
+  byokReserved: nothing
 })
 
 /** Reads a row of `budgets` at one point in time. Sums of ended periods read 0. */
@@ -64,8 +64,8 @@ export const fromRow = (row: Row, now: number): Budget => {
     includeByok: Dialect.bool(row, "include_byok"),
     usage: sums("usage"),
     byok: sums("byok"),
-    held: sums("held"),
-    byokHeld: sums("byok_held")
+    reserved: sums("reserved"),
+    byokReserved: sums("byok_reserved")
   }
 }
 
@@ -73,8 +73,8 @@ export const fromRow = (row: Row, now: number): Budget => {
 export const remaining = (budget: Budget): MicroCredits.MicroCredits | null => {
   if (budget.limit === null) return null
   const period = budget.limitReset ?? "total"
-  const byok = budget.includeByok ? budget.byok[period] + budget.byokHeld[period] : 0
-  return MicroCredits.make(Math.max(0, budget.limit - budget.usage[period] - budget.held[period] - byok))
+  const byok = budget.includeByok ? budget.byok[period] + budget.byokReserved[period] : 0
+  return MicroCredits.make(Math.max(0, budget.limit - budget.usage[period] - budget.reserved[period] - byok))
 }
 
 /** What a caller can do about a limit that does not allow a request. */

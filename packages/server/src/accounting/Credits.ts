@@ -19,7 +19,7 @@ export interface CreditTotals {
 /** A workspace's money: `available` is `balance` minus the reserved amount. */
 export interface Balance {
   readonly balance: MicroCredits.MicroCredits
-  readonly held: MicroCredits.MicroCredits
+  readonly reserved: MicroCredits.MicroCredits
   readonly available: MicroCredits.MicroCredits
 }
 
@@ -34,11 +34,11 @@ export class BalanceOutOfRange extends Data.TaggedError("BalanceOutOfRange")<{
 
 const balanceRow = (row: Row): Balance => {
   const total = Dialect.int(row, "balance_micro")
-  const held = Dialect.int(row, "reserved_micro")
+  const reserved = Dialect.int(row, "reserved_micro")
   return {
     balance: MicroCredits.make(total),
-    held: MicroCredits.make(held),
-    available: MicroCredits.subtract(total, held)
+    reserved: MicroCredits.make(reserved),
+    available: MicroCredits.subtract(total, reserved)
   }
 }
 

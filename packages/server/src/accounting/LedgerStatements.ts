@@ -4,7 +4,7 @@
  * Both databases run the same text: SQLite one statement at a time, Postgres inside a function that
  * {@link inline} generates. Parameters are written `:name`.
  *
- * A row of `budgets` holds the sums of all periods, so that a paid request touches it once. The
+ * A row of `budgets` has the sums of all periods, so that a paid request touches it once. The
  * first write of a new period resets that period's sums. Periods only move forward: a process whose
  * clock is behind another's at midnight must count in the later day.
  */
@@ -12,7 +12,7 @@ import type { Column } from "../storage/sql/Table.ts"
 import { entries, reservations } from "./Ledger.ts"
 import type { AnswerRow } from "./LedgerStore.ts"
 
-const counters = ["usage", "byok", "held", "byok_held"]
+const counters = ["usage", "byok", "reserved", "byok_reserved"]
 const periods = ["day", "week", "month"]
 
 /** Adds to each counter in total and in the periods in which the change counts. */
@@ -30,16 +30,16 @@ const advance = [
 ].join(", ")
 
 const counted = (suffix: string): string =>
-  `usage${suffix} + held${suffix} + include_byok * (byok${suffix} + byok_held${suffix})`
+  `usage${suffix} + reserved${suffix} + include_byok * (byok${suffix} + byok_reserved${suffix})`
 
 const within = (period: string): string =>
   `CASE WHEN ${period}_start = :${period} THEN ${counted(`_${period}`)} ELSE 0 END`
 
 /**
- * Whether a budget allows a reservation of `:held` in credits and `:byok_held` as BYOK usage, in the
- * periods that start at `:day`, `:week` and `:month`.
+ * Whether a budget allows a reservation of `:reserved` in credits and `:byok_reserved` as BYOK
+ * usage, in the periods that start at `:day`, `:week` and `:month`.
  */
-export const fits = `(limit_micro IS NULL OR CAST(:held AS BIGINT) + include_byok * :byok_held = 0 OR :held + include_byok * :byok_held + CASE limit_reset
+export const fits = `(limit_micro IS NULL OR CAST(:reserved AS BIGINT) + include_byok * :byok_reserved = 0 OR :reserved + include_byok * :byok_reserved + CASE limit_reset
   WHEN 'daily' THEN ${within("day")}
   WHEN 'weekly' THEN ${within("week")}
   WHEN 'monthly' THEN ${within("month")}
@@ -95,7 +95,7 @@ export const answerParams = ({ bytes, body, headers, key, keyHash, owner, packed
   bytes
 })
 
-/** Stores the answer to an idempotency key that the process `:answer_owner` holds. */
+/** Stores the answer to an idempotency key that the process `:answer_owner` has claimed. */
 export const storeAnswer = `UPDATE idempotency SET owner = NULL, status = :answer_status, headers = :headers, body = :body, packed = :packed, bytes = :bytes
   WHERE scope = :scope AND idempotency_key = :idempotency_key AND owner = :answer_owner`
 

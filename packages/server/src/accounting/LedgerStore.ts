@@ -31,11 +31,11 @@ export const Refusal = Data.taggedEnum<Refusal>()
 /** The reservation was not written, and nothing else was. */
 export class ReservationRefused extends Data.TaggedError("ReservationRefused")<{ readonly reason: Refusal }> {}
 
-/** An answer to store for an idempotency key that a process holds. */
+/** An answer to store for an idempotency key that a process has claimed. */
 export interface AnswerRow {
   readonly scope: string
   readonly key: string
-  /** The process that holds the key. */
+  /** The process that has claimed the key. */
   readonly owner: string
   /** The API key whose stored bytes are counted. */
   readonly keyHash: string

@@ -18,7 +18,7 @@ import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { Accounting, type Reconciliation } from "./Accounting.ts"
 import { maxListed, type Reservation, reservations } from "./Ledger.ts"
 
-/** An open reservation, and what holds it: a process that lives or is dead, or a video job. */
+/** An open reservation, and what owns it: a process that lives or is dead, or a video job. */
 export interface OpenIntent extends Reservation {
   readonly holder: "alive" | "dead" | "job"
 }

@@ -26,8 +26,8 @@ type Change = { readonly [Start in keyof Periods.PeriodStarts]: number } & {
   readonly budget_id: string
   readonly usage: number
   readonly byok: number
-  readonly held: number
-  readonly byok_held: number
+  readonly reserved: number
+  readonly byok_reserved: number
 }
 
 /** What the end of a reservation did, without its answer. */
@@ -64,7 +64,7 @@ export const make = Effect.gen(function* () {
     credits: number,
     byok: number
   ) {
-    const change = { ...starts, budget_id: id, usage: 0, byok: 0, held: credits, byok_held: byok }
+    const change = { ...starts, budget_id: id, usage: 0, byok: 0, reserved: credits, byok_reserved: byok }
     if ((yield* reserveInBudget(change)) > 0) return
     const [budget] = yield* selectBudget(id)
     // A guardrail was deleted after the request's key was looked up, by this process or another.
@@ -127,18 +127,18 @@ export const make = Effect.gen(function* () {
    */
   const move = Effect.fnUntraced(function* (
     reservation: Ledger.Reservation,
-    isHeld: boolean,
+    isReserved: boolean,
     cost: number,
     costIsByok: boolean
   ) {
     const { guardrailId, keyHash, workspaceId } = reservation
     const starts = Periods.startsOf(reservation.dayStart)
     const usage = costIsByok ? 0 : cost
-    const { byok, credits } = isHeld ? Ledger.amountsOf(reservation) : { credits: 0, byok: 0 }
-    const change = { ...starts, usage, held: -credits }
-    yield* applyToBudget({ ...change, budget_id: keyHash, byok: costIsByok ? cost : 0, byok_held: -byok })
+    const { byok, credits } = isReserved ? Ledger.amountsOf(reservation) : { credits: 0, byok: 0 }
+    const change = { ...starts, usage, reserved: -credits }
+    yield* applyToBudget({ ...change, budget_id: keyHash, byok: costIsByok ? cost : 0, byok_reserved: -byok })
     if (usage === 0 && credits === 0) return
-    if (guardrailId !== null) yield* applyToBudget({ ...change, budget_id: guardrailId, byok: 0, byok_held: 0 })
+    if (guardrailId !== null) yield* applyToBudget({ ...change, budget_id: guardrailId, byok: 0, byok_reserved: 0 })
     yield* chargeWorkspace({ workspace_id: workspaceId, used: usage, credits })
   })
 

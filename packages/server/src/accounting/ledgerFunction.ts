@@ -38,8 +38,8 @@ const reservedIn = (id: string, byok: string) => ({
   budget_id: id,
   usage: "0",
   byok: "0",
-  held: "item.credits",
-  byok_held: byok
+  reserved: "item.credits",
+  byok_reserved: byok
 })
 
 /** Checks a reservation against a budget, and leaves the item if the budget does not allow it. */
@@ -91,31 +91,31 @@ const reserve = `
       RETURN NEXT json_build_object('amount', item.amount_micro, 'reserved_at', item.reserved_at);`
 
 /** A change of a budget when a reservation ends. */
-const moved = (id: string, byok: string, byokHeld: string) => ({
+const moved = (id: string, byok: string, byokReserved: string) => ({
   budget_id: id,
   day: "intent.day_start",
   week: "v_week",
   month: "v_month",
   usage: "v_used",
   byok,
-  held: "-v_held",
-  byok_held: byokHeld
+  reserved: "-v_released",
+  byok_reserved: byokReserved
 })
 
-/** Moves what an intent holds to what was used; see `SqliteLedger`. */
+/** Moves what an intent reserves to what was used; see `SqliteLedger`. */
 const move = `
       v_week := intent.day_start - mod(intent.day_start / 86400000 + 3, 7) * 86400000;
       v_month := extract(epoch FROM date_trunc('month', to_timestamp(intent.day_start / 1000) AT TIME ZONE 'UTC')
         AT TIME ZONE 'UTC')::bigint * 1000;
-      ${run(Statements.applyToBudget, moved("intent.key_hash", "v_used_byok", "-v_held_byok"))};
-      IF v_used <> 0 OR v_held <> 0 THEN
+      ${run(Statements.applyToBudget, moved("intent.key_hash", "v_used_byok", "-v_released_byok"))};
+      IF v_used <> 0 OR v_released <> 0 THEN
         ${run(Statements.applyToBudget, moved("intent.guardrail_id", "0", "0"))};
-        ${run(Statements.chargeWorkspace, { workspace_id: "intent.workspace_id", used: "v_used", credits: "v_held" })};
+        ${run(Statements.chargeWorkspace, { workspace_id: "intent.workspace_id", used: "v_used", credits: "v_released" })};
       END IF;`
 
-const holds = `
-        v_held := CASE WHEN intent.is_byok = 1 THEN 0 ELSE intent.amount_micro END;
-        v_held_byok := CASE WHEN intent.is_byok = 1 THEN intent.amount_micro ELSE intent.byok_extra_micro END;`
+const released = `
+        v_released := CASE WHEN intent.is_byok = 1 THEN 0 ELSE intent.amount_micro END;
+        v_released_byok := CASE WHEN intent.is_byok = 1 THEN intent.amount_micro ELSE intent.byok_extra_micro END;`
 
 /** The values of an entry: of its reservation, and of its end. */
 const entryValues = {
@@ -144,9 +144,9 @@ const end = `
         END IF;
         v_used := 0;
         v_used_byok := 0;
-        v_held := 0;
-        v_held_byok := 0;
-        IF NOT v_is_late THEN ${holds}
+        v_released := 0;
+        v_released_byok := 0;
+        IF NOT v_is_late THEN ${released}
         END IF;
         IF v_is_charged THEN
           IF v_written = 0 THEN
@@ -177,7 +177,7 @@ const abandon = `
       IF FOUND THEN
         v_used := 0;
         v_used_byok := 0;
-        ${holds}
+        ${released}
         ${move}
         RETURN NEXT json_build_object('freed', 1);
       ELSE
@@ -230,8 +230,8 @@ DECLARE
   v_written bigint;
   v_used bigint;
   v_used_byok bigint;
-  v_held bigint;
-  v_held_byok bigint;
+  v_released bigint;
+  v_released_byok bigint;
   v_week bigint;
   v_month bigint;
   v_total bigint;

@@ -97,7 +97,7 @@ it.live("requests in flight succeed when the guardrail of their key is deleted",
     const statuses = yield* Effect.forEach(requests, ({ finish }) => finish, all)
     expect(statuses.filter((status) => status !== 200)).toEqual([])
     expect(yield* TestLedger.openIntents).toEqual([])
-    expect(yield* accounting.balanceOf(workspace.id)).toMatchObject({ held: 0 })
+    expect(yield* accounting.balanceOf(workspace.id)).toMatchObject({ reserved: 0 })
   }).pipe(Effect.provide(layer()))
 )
 
@@ -126,6 +126,6 @@ it.effect("reserves, settles and releases without a guardrail that was deleted",
     expect(yield* accounting.settle(before[0], outcome)).toBe("done")
     expect(yield* accounting.release(before[1])).toBe("done")
     expect(yield* accounting.settle(after, outcome)).toBe("done")
-    expect(yield* accounting.balanceOf(workspaceId)).toEqual({ balance: 992, held: 0, available: 992 })
+    expect(yield* accounting.balanceOf(workspaceId)).toEqual({ balance: 992, reserved: 0, available: 992 })
   }).pipe(Effect.provide(TestStorage.layer))
 )

@@ -28,10 +28,10 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(1000)
-      const held = yield* reserve("gen-1", payer, 400)
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toEqual({ balance: 1000, held: 400, available: 600 })
-      expect(yield* accounting.settle(held, outcome(250, { usage: { search_units: 1 } }))).toBe("done")
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toEqual({ balance: 750, held: 0, available: 750 })
+      const reserved = yield* reserve("gen-1", payer, 400)
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toEqual({ balance: 1000, reserved: 400, available: 600 })
+      expect(yield* accounting.settle(reserved, outcome(250, { usage: { search_units: 1 } }))).toBe("done")
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toEqual({ balance: 750, reserved: 0, available: 750 })
       const usage = yield* TestLedger.usageOf({ keyHash: payer.keyHash })
       expect(usage).toMatchObject([
         { id: "gen-1", cost: 250, reserved: 400, provider: "sandbox", usage: { search_units: 1 }, isLate: false }
@@ -53,19 +53,19 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
         sql`SELECT name FROM workspaces WHERE id = ${payer.workspaceId}`,
         ([row]) => row?.["name"]
       )
-      const held = yield* reserve("gen-1", payer, 400)
+      const reserved = yield* reserve("gen-1", payer, 400)
 
       const failure = new StorageError({ operation: "test", message: "the answer is not kept", retryable: true })
       const broken = Effect.andThen(renamed("half"), Effect.fail(failure))
-      const half = sql.withTransaction(Effect.tap(accounting.settle(held, outcome(250)), broken))
+      const half = sql.withTransaction(Effect.tap(accounting.settle(reserved, outcome(250)), broken))
       expect(yield* Effect.flip(half)).toBe(failure)
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 400 })
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, reserved: 400 })
       expect((yield* TestLedger.usageOf()).length).toBe(0)
       expect(yield* name).not.toBe("half")
 
-      const whole = sql.withTransaction(Effect.tap(accounting.settle(held, outcome(250)), renamed("whole")))
+      const whole = sql.withTransaction(Effect.tap(accounting.settle(reserved, outcome(250)), renamed("whole")))
       expect(yield* whole).toBe("done")
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 750, held: 0 })
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 750, reserved: 0 })
       expect(yield* name).toBe("whole")
     }).pipe(Effect.provide(layer))
   )
@@ -74,12 +74,12 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(1000)
-      const held = yield* reserve("gen-1", payer, 400)
+      const reserved = yield* reserve("gen-1", payer, 400)
       const attempts = [{ provider: "p", outcome: "RateLimited", status: 429, seconds: 0.1, billed: "no" as const }]
       const failure = { status: "failed" as const, errorStatus: 529, provider: "p", attempts }
-      expect(yield* accounting.release(held, failure)).toBe("done")
-      expect(yield* accounting.release(held, failure)).toBe("already")
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
+      expect(yield* accounting.release(reserved, failure)).toBe("done")
+      expect(yield* accounting.release(reserved, failure)).toBe("already")
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, reserved: 0 })
       expect(yield* TestLedger.usageOf()).toEqual([])
       const entry = { id: "gen-1", status: "failed", errorStatus: 529, provider: "p", upstreamModel: null, cost: 0 }
       expect(yield* TestLedger.failures).toMatchObject([{ ...entry, keyHash: payer.keyHash, reserved: 400, attempts }])
@@ -90,14 +90,14 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(1000)
-      const held = yield* reserve("gen-1", payer, 400)
+      const reserved = yield* reserve("gen-1", payer, 400)
       const answers = yield* Effect.all(
-        Array.from({ length: 20 }, () => accounting.settle(held, outcome(100))),
+        Array.from({ length: 20 }, () => accounting.settle(reserved, outcome(100))),
         { concurrency: "unbounded" }
       )
       expect(answers.filter((answer) => answer === "done").length).toBe(1)
       expect(answers.filter((answer) => answer === "already").length).toBe(19)
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 900, held: 0 })
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 900, reserved: 0 })
       expect((yield* TestLedger.usageOf()).length).toBe(1)
     }).pipe(Effect.provide(layer))
   )
@@ -116,7 +116,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       expect(yield* refusal("gen-3", payer, 1001)).toEqual({ scope: "workspace", limit: 1000, remaining: 1000 })
 
       expect(yield* TestLedger.openIntents).toEqual([])
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ held: 0 })
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ reserved: 0 })
       yield* reserve("gen-4", guarded, 200)
       expect(yield* refusal("gen-5", guarded, 101)).toEqual({ scope: "guardrail", limit: 300, remaining: 100 })
       const error = yield* Effect.flip(reserve("gen-5", guarded, 101))
@@ -134,7 +134,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
         Array.from({ length: 200 }, (_, i) =>
           reserve(`gen-${i}`, payer, 700).pipe(
             Effect.tap(() => Effect.yieldNow),
-            Effect.tap((held) => accounting.settle(held, outcome(700))),
+            Effect.tap((reserved) => accounting.settle(reserved, outcome(700))),
             Effect.as("through"),
             Effect.catchTag("InsufficientCredits", ({ scope }) => Effect.succeed(scope))
           )
@@ -146,7 +146,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       const usage = yield* TestLedger.usageOf()
       expect(new Set(usage.map((row) => row.id)).size).toBe(100)
       expect(usage.length).toBe(100)
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 930_000, held: 0 })
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 930_000, reserved: 0 })
       const record = yield* (yield* KeyRecords).of(key)
       expect(record).toMatchObject({ usage: 0.07, usage_daily: 0.07, limit_remaining: 0 })
     }).pipe(Effect.provide(layer))
@@ -156,11 +156,11 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(100)
-      const held = yield* reserve("gen-1", payer, 100)
+      const reserved = yield* reserve("gen-1", payer, 100)
       const reported: Array<FailureLog.Occurrence> = []
       const report = (occurrence: FailureLog.Occurrence) => Effect.sync(() => void reported.push(occurrence))
-      yield* Effect.provideService(accounting.settle(held, outcome(130)), FailureLog.FailureLog, { report })
-      yield* Effect.provideService(accounting.settle(held, outcome(130)), FailureLog.FailureLog, { report })
+      yield* Effect.provideService(accounting.settle(reserved, outcome(130)), FailureLog.FailureLog, { report })
+      yield* Effect.provideService(accounting.settle(reserved, outcome(130)), FailureLog.FailureLog, { report })
       expect(reported.map(({ message }) => message)).toEqual([
         "A request cost 130 micro-credits, more than the 100 that were reserved for it"
       ])
@@ -169,7 +169,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
         ["model_gateway_overruns_total", 1],
         ["model_gateway_overrun_micro_credits_total", 30]
       ])
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: -30, held: 0 })
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: -30, reserved: 0 })
       expect(yield* accounting.reconciliation).toMatchObject({ abandoned: [], late: [], overruns: [{ id: "gen-1" }] })
       expect(yield* refusal("gen-2", payer, 1)).toEqual({ scope: "workspace", limit: -30, remaining: 0 })
     }).pipe(Effect.provide(layer), Effect.provideService(Metric.MetricRegistry, new Map()))
@@ -181,10 +181,10 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       const { key, payer } = yield* payerWith(100_000, { limit: micro(1000) })
       const more = { payer, operation: "rerank", model: "sandbox/bm25" }
       const request = Effect.fnUntraced(function* (id: string) {
-        const held = yield* reserve(id, payer, 10)
+        const reserved = yield* reserve(id, payer, 10)
         const cover = yield* accounting.cover({ ...more, id: `${id}-more`, amount: micro(390) })
         const cost = 10 + (cover?.amount ?? 0)
-        yield* accounting.settle(held, outcome(cost, { billed: micro(400) }))
+        yield* accounting.settle(reserved, outcome(cost, { billed: micro(400) }))
         if (cover !== undefined) yield* accounting.release(cover)
         return cost
       })
@@ -200,7 +200,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       const left = 1000 - costs.reduce((sum, cost) => sum + cost, 0)
       if (left >= 10) expect(yield* request("last")).toBe(Math.min(400, left))
       expect(yield* TestLedger.openIntents).toEqual([])
-      expect((yield* accounting.balanceOf(payer.workspaceId))?.held).toBe(0)
+      expect((yield* accounting.balanceOf(payer.workspaceId))?.reserved).toBe(0)
       expect((yield* accounting.reconciliation).abandoned).toEqual([])
     }).pipe(Effect.provide(layer))
   )
@@ -209,7 +209,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(1000, { limit: micro(150) })
-      const held = yield* reserve("gen-1", payer, 100)
+      const reserved = yield* reserve("gen-1", payer, 100)
       const more = { id: "gen-1-more", payer, operation: "rerank", model: "sandbox/bm25" }
       const cover = yield* accounting.cover({ ...more, amount: micro(300) })
       expect(cover?.amount).toBe(50)
@@ -217,7 +217,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       const reported: Array<FailureLog.Occurrence> = []
       const report = (occurrence: FailureLog.Occurrence) => Effect.sync(() => void reported.push(occurrence))
       yield* Effect.provideService(
-        accounting.settle(held, outcome(150, { billed: micro(400) })),
+        accounting.settle(reserved, outcome(150, { billed: micro(400) })),
         FailureLog.FailureLog,
         { report }
       )
@@ -237,9 +237,9 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { key, organizationId, payer } = yield* payerWith(10, { limit: micro(500) })
-      const held = yield* reserve("gen-1", payer, 400, { isByok: true })
-      yield* accounting.settle(held, outcome(400))
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10, held: 0 })
+      const reserved = yield* reserve("gen-1", payer, 400, { isByok: true })
+      yield* accounting.settle(reserved, outcome(400))
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10, reserved: 0 })
       expect(yield* (yield* KeyRecords).of(key)).toMatchObject({
         usage: 0,
         byok_usage: 0.0004,
@@ -257,7 +257,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
     () =>
       Effect.gen(function* () {
         const accounting = yield* Accounting
-        // Both keys together hold the dearer one: 900, with the caller's own key.
+        // Both keys together reserve the dearer one: 900, with the caller's own key.
         const { key, payer } = yield* payerWith(1_000_000, { limit: micro(100 * 900), includeByokInLimit: true })
         const results = yield* Effect.all(
           Array.from({ length: 200 }, (_, i) =>
@@ -272,7 +272,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
         const through = results.filter((result) => typeof result === "number")
         expect(through.length).toBe(100)
         expect(yield* (yield* KeyRecords).of(key)).toMatchObject({ limit_remaining: 0 })
-        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1_000_000, held: 70_000 })
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1_000_000, reserved: 70_000 })
         yield* Effect.forEach(
           through,
           (i) => accounting.settle({ id: `gen-${i}` }, outcome(i % 2 === 0 ? 900 : 700, { isByok: i % 2 === 0 })),
@@ -286,7 +286,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
         })
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({
           balance: 1_000_000 - (100 - own) * 700,
-          held: 0
+          reserved: 0
         })
         expect(yield* accounting.reconciliation).toMatchObject({ overruns: [] })
       }).pipe(Effect.provide(layer))
@@ -374,8 +374,8 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       const accounting = yield* Accounting
       const { payer } = yield* payerWith(100)
       expect(Exit.hasDies(yield* Effect.exit(reserve("gen-1", payer, -1)))).toBe(true)
-      const held = yield* reserve("gen-2", payer, 10)
-      expect(Exit.hasDies(yield* Effect.exit(accounting.settle(held, outcome(-1))))).toBe(true)
+      const reserved = yield* reserve("gen-2", payer, 10)
+      expect(Exit.hasDies(yield* Effect.exit(accounting.settle(reserved, outcome(-1))))).toBe(true)
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 100 })
     }).pipe(Effect.provide(layer))
   )
@@ -416,7 +416,7 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
 
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
-        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10_000, held: 1400 })
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10_000, reserved: 1400 })
         // Nobody has watched it for 30 seconds, so it may still be alive.
         expect(yield* accounting.reap).toBe(0)
       }).pipe(Effect.provide(layerAt(location)))
@@ -425,13 +425,13 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
         const accounting = yield* Accounting
         yield* reapedInTime(name)
         expect(yield* accounting.reap).toBe(0)
-        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10_000, held: 700 })
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10_000, reserved: 700 })
         expect(yield* TestLedger.openIntents).toMatchObject([{ id: "gen-job", jobId: "job-1", owner: null }])
         expect(yield* accounting.reconciliation).toMatchObject({
           abandoned: [{ id: "gen-killed", state: "abandoned", amount: 700 }]
         })
         expect(yield* accounting.settle({ id: "gen-job" }, outcome(650))).toBe("done")
-        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 9350, held: 0 })
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 9350, reserved: 0 })
       }).pipe(Effect.provide(layerAt(location, {})), Effect.provide(TestClock.layer()))
     })
   )
@@ -449,7 +449,7 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
             yield* TestClock.adjust("1 minute")
             expect(yield* (yield* Accounting).reap).toBe(0)
           }
-          expect(yield* (yield* Accounting).balanceOf(payer.workspaceId)).toMatchObject({ held: 400 })
+          expect(yield* (yield* Accounting).balanceOf(payer.workspaceId)).toMatchObject({ reserved: 400 })
         }).pipe(Effect.provide(layerAt(location, {})))
       }
     })
@@ -461,17 +461,17 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
       // A suspended process sends no heartbeats: its layer is built, and its clock does not move.
       const sleeper = yield* Layer.build(layerAt(location))
       const { payer } = yield* payerWith(1000).pipe(Effect.provide(sleeper))
-      const held = yield* reserve("gen-1", payer, 400).pipe(Effect.provide(sleeper))
+      const reserved = yield* reserve("gen-1", payer, 400).pipe(Effect.provide(sleeper))
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
         yield* reapedInTime(name)
-        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, reserved: 0 })
       }).pipe(Effect.provide(layerAt(location, {})), Effect.provide(TestClock.layer()))
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
-        expect(yield* accounting.settle(held, outcome(300))).toBe("late")
-        expect(yield* accounting.settle(held, outcome(300))).toBe("already")
-        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 700, held: 0 })
+        expect(yield* accounting.settle(reserved, outcome(300))).toBe("late")
+        expect(yield* accounting.settle(reserved, outcome(300))).toBe("already")
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 700, reserved: 0 })
         expect(yield* accounting.reconciliation).toMatchObject({ abandoned: [], late: [{ id: "gen-1", isLate: true }] })
       }).pipe(Effect.provide(sleeper))
     })
@@ -482,14 +482,14 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
       const accounting = yield* Accounting
       const sql = yield* SqlClient
       const { payer } = yield* payerWith(1000)
-      const held = yield* reserve("gen-1", payer, 400)
+      const reserved = yield* reserve("gen-1", payer, 400)
       const other = yield* reserve("gen-2", payer, 300)
       yield* sql`ALTER TABLE usage_ledger RENAME TO elsewhere`
-      expect((yield* Effect.flip(accounting.settle(held, outcome(100))))._tag).toBe("StorageError")
+      expect((yield* Effect.flip(accounting.settle(reserved, outcome(100))))._tag).toBe("StorageError")
       yield* sql`ALTER TABLE elsewhere RENAME TO usage_ledger`
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ held: 700 })
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ reserved: 700 })
       expect(yield* accounting.reap).toBe(1)
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 300 })
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, reserved: 300 })
       expect(yield* accounting.reconciliation).toMatchObject({ abandoned: [{ id: "gen-1" }] })
       expect(yield* accounting.settle(other, outcome(300))).toBe("done")
     }).pipe(Effect.provide(layer))
@@ -505,14 +505,14 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
         end: (end) => Effect.suspend(() => (isLost ? Effect.fail(lost) : ledger.end(end)))
       })
       const { payer } = yield* payerWith(1000)
-      const held = yield* reserve("gen-1", payer, 400).pipe(Effect.provideService(Accounting, accounting))
-      const settling = yield* Effect.forkChild(accounting.settle(held, outcome(100)))
+      const reserved = yield* reserve("gen-1", payer, 400).pipe(Effect.provideService(Accounting, accounting))
+      const settling = yield* Effect.forkChild(accounting.settle(reserved, outcome(100)))
       yield* TestClock.adjust("8 seconds")
       expect(yield* accounting.reap).toBe(0)
       isLost = false
       yield* TestClock.adjust("1 second")
       expect(yield* Fiber.join(settling)).toBe("done")
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 900, held: 0 })
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 900, reserved: 0 })
 
       isLost = true
       const other = yield* reserve("gen-2", payer, 400).pipe(Effect.provideService(Accounting, accounting))
@@ -557,7 +557,7 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
         expect(counts.reduce((sum, count) => sum + Number(count), 0)).toBe(150)
         yield* Effect.gen(function* () {
           const accounting = yield* Accounting
-          expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 9850, held: 0 })
+          expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 9850, reserved: 0 })
           expect((yield* TestLedger.usageOf()).length).toBe(150)
           expect(yield* (yield* KeyRecords).of(key)).toMatchObject({ usage: 0.00015, limit_remaining: 0 })
         }).pipe(Effect.provide(layerAt(location)))

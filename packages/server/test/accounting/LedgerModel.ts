@@ -16,12 +16,12 @@ export type Request = Pick<
   "id" | "keyHash" | "workspaceId" | "guardrailId" | "jobId" | "amount" | "byokExtra" | "isByok"
 >
 
-type Held = Request & Pick<Reservation, "state" | "dayStart" | "reservedAt" | "abandonedAt">
+type Reserved = Request & Pick<Reservation, "state" | "dayStart" | "reservedAt" | "abandonedAt">
 
 /** How a request ends. Default of `isByok`: as reserved. */
 export type Result = Pick<Entry, "status" | "cost"> & Partial<Pick<Entry, "isByok">>
 
-type Ended = Pick<Held, "id" | "keyHash" | "workspaceId" | "guardrailId" | "jobId" | "reservedAt"> &
+type Ended = Pick<Reserved, "id" | "keyHash" | "workspaceId" | "guardrailId" | "jobId" | "reservedAt"> &
   Pick<Entry, "status" | "cost" | "isByok" | "isLate" | "reserved" | "settledAt">
 
 /** A part of a sum, with the day in which it counts. */
@@ -36,7 +36,7 @@ export interface Model {
   readonly budgets: Map<string, Limit & { day: number }>
   /** What was added to each workspace. */
   readonly added: Map<string, number>
-  readonly reservations: Map<string, Held>
+  readonly reservations: Map<string, Reserved>
   readonly entries: Map<string, { readonly entry: Ended; readonly day: number }>
 }
 
@@ -70,7 +70,7 @@ export const budgetOf = (model: Model, id: string, now: number): Budget => {
   }
   const open = Array.from(model.reservations.values()).filter(({ state }) => state === "open")
   const charged = Array.from(model.entries.values())
-  const held = (amountOf: (request: Request) => number) => (request: Held) => ({
+  const reserved = (amountOf: (request: Request) => number) => (request: Reserved) => ({
     day: request.dayStart,
     amount: amountOf(request)
   })
@@ -85,15 +85,17 @@ export const budgetOf = (model: Model, id: string, now: number): Budget => {
     ...limit,
     usage: sums(used(false)),
     byok: sums(used(true)),
-    held: sums(open.filter(({ guardrailId, keyHash }) => keyHash === id || guardrailId === id).map(held(creditsOf))),
-    byokHeld: sums(ofKey.map(held(byokOf)))
+    reserved: sums(
+      open.filter(({ guardrailId, keyHash }) => keyHash === id || guardrailId === id).map(reserved(creditsOf))
+    ),
+    byokReserved: sums(ofKey.map(reserved(byokOf)))
   }
 }
 
 /** What counts toward the limit. */
-const counted = ({ byok, byokHeld, held, includeByok, limitReset, usage }: Budget) => {
+const counted = ({ byok, byokReserved, reserved, includeByok, limitReset, usage }: Budget) => {
   const period = limitReset ?? "total"
-  return usage[period] + held[period] + (includeByok ? byok[period] + byokHeld[period] : 0)
+  return usage[period] + reserved[period] + (includeByok ? byok[period] + byokReserved[period] : 0)
 }
 
 /** What a limit leaves, never below 0. Null: no limit. */
@@ -105,11 +107,11 @@ export const balanceOf = ({ added, entries, reservations }: Model, workspaceId: 
   const used = Array.from(entries.values(), ({ entry }) => entry)
     .filter((entry) => entry.workspaceId === workspaceId && !entry.isByok)
     .reduce((sum, { cost }) => sum + cost, 0)
-  const held = Array.from(reservations.values())
+  const reserved = Array.from(reservations.values())
     .filter((request) => request.workspaceId === workspaceId && request.state === "open")
     .reduce((sum, request) => sum + creditsOf(request), 0)
   const balance = (added.get(workspaceId) ?? 0) - used
-  return { balance, held, available: balance - held }
+  return { balance, reserved, available: balance - reserved }
 }
 
 /** Reserves, or returns the budget that does not allow it. */

@@ -55,10 +55,10 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
         const accounting = yield* Accounting
         const { payer } = yield* payerWith(1000)
         const claim = yield* proxy.counted(claimed)
-        const held = yield* proxy.counted(reserve("gen-1", payer, 400))
-        const settled = yield* proxy.counted(accounting.settle(held.result, outcome(250), claim.result))
+        const reserved = yield* proxy.counted(reserve("gen-1", payer, 400))
+        const settled = yield* proxy.counted(accounting.settle(reserved.result, outcome(250), claim.result))
         expect(settled.result).toBe("done")
-        expect([claim, held, settled].map(({ roundTrips }) => roundTrips)).toEqual([1, 1, 1])
+        expect([claim, reserved, settled].map(({ roundTrips }) => roundTrips)).toEqual([1, 1, 1])
 
         const failed = yield* proxy.counted(reserve("gen-2", payer, 400))
         const failure = { status: "failed", errorStatus: 502 } as const
@@ -79,13 +79,13 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
         const { payer } = yield* payerWith(100_000)
         const ids = Array.from({ length: 80 }, (_, n) => `gen-${n}`)
         const all = { concurrency: "unbounded" } as const
-        const holds = yield* proxy.counted(Effect.forEach(ids, (id) => reserve(id, payer, 10), all))
+        const reservations = yield* proxy.counted(Effect.forEach(ids, (id) => reserve(id, payer, 10), all))
         const ends = yield* proxy.counted(
-          Effect.forEach(holds.result, (held) => accounting.settle(held, outcome(10)), all)
+          Effect.forEach(reservations.result, (reserved) => accounting.settle(reserved, outcome(10)), all)
         )
-        expect(holds.roundTrips).toBeLessThan(5)
+        expect(reservations.roundTrips).toBeLessThan(5)
         expect(ends.roundTrips).toBeLessThan(5)
-        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 99_200, held: 0 })
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 99_200, reserved: 0 })
       }).pipe(Effect.provide(layerAt(proxy.url)))
     })
   )
@@ -97,11 +97,11 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
         const accounting = yield* Accounting
         const { payer } = yield* payerWith(1000)
         const rows = yield* claimed
-        const held = yield* reserve("gen-1", payer, 400)
+        const reserved = yield* reserve("gen-1", payer, 400)
         yield* proxy.loseAnswerTo("gen-1")
         // It is tried again, and finds that the first attempt was committed.
-        expect(yield* accounting.settle(held, outcome(250), rows)).toBe("already")
-        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 750, held: 0 })
+        expect(yield* accounting.settle(reserved, outcome(250), rows)).toBe("already")
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 750, reserved: 0 })
         expect(yield* TestLedger.usageOf()).toMatchObject([{ id: "gen-1", cost: 250 }])
         const events = yield* TestOutbox.all
         expect(events.map(({ id }) => id)).toEqual(["gen-1"])
@@ -119,9 +119,9 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
         const { payer } = yield* payerWith(1000)
         yield* proxy.loseAnswerTo("gen-1")
         expect(yield* Effect.flip(reserve("gen-1", payer, 400))).toMatchObject({ _tag: "StorageError" })
-        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ held: 400 })
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ reserved: 400 })
         expect(yield* accounting.reap).toBe(1)
-        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000, reserved: 0 })
       }).pipe(Effect.provide(layerAt(proxy.url)))
     })
   )
@@ -136,7 +136,7 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
         { concurrency: "unbounded" }
       )
       expect(results).toEqual(["Success", "Failure", "Success"])
-      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ held: 20 })
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ reserved: 20 })
     }).pipe(Effect.provide(Layer.unwrap(Effect.map(create, (location) => layerAt(location)))))
   )
 

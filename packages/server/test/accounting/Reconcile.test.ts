@@ -43,7 +43,7 @@ describe.each(databases)("Reconcile on $name", (database) => {
       for (const again of [reconcile.settle("gen-1", bill), reconcile.dismiss("gen-1")]) {
         expect(yield* Effect.flip(again)).toMatchObject({ _tag: "NotAbandoned", isOpen: false })
       }
-      expect(yield* accounting.balanceOf(workspaceId)).toMatchObject({ balance: 700, held: 0 })
+      expect(yield* accounting.balanceOf(workspaceId)).toMatchObject({ balance: 700, reserved: 0 })
       expect(yield* reconcile.report()).toMatchObject({
         abandoned: [],
         late: [{ id: "gen-1", cost: 300, provider: "cohere", status: "completed" }]
@@ -59,7 +59,7 @@ describe.each(databases)("Reconcile on $name", (database) => {
       expect(yield* reconcile.dismiss("gen-1")).toMatchObject({ id: "gen-1" })
       expect((yield* Effect.flip(reconcile.dismiss("gen-1")))._tag).toBe("NotAbandoned")
       expect(yield* accounting.settle({ id: "gen-1" }, { ...bill, upstreamModel: "m" })).toBe("already")
-      expect(yield* accounting.balanceOf(workspaceId)).toMatchObject({ balance: 1000, held: 0 })
+      expect(yield* accounting.balanceOf(workspaceId)).toMatchObject({ balance: 1000, reserved: 0 })
       const sql = yield* SqlClient
       expect(yield* sql`SELECT id, status, cost_micro FROM usage_ledger`).toMatchObject([
         { id: "gen-1", status: "failed", cost_micro: 0 }
@@ -68,7 +68,7 @@ describe.each(databases)("Reconcile on $name", (database) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("closes no reservation that is open, and lists who holds it", () =>
+  it.effect("closes no reservation that is open, and lists who owns it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { workspaceId } = yield* reserved("gen-alive", "gen-dead")
@@ -77,7 +77,7 @@ describe.each(databases)("Reconcile on $name", (database) => {
       const reconcile = yield* Reconcile
       expect(yield* Effect.flip(reconcile.settle("gen-alive", bill))).toMatchObject({ isOpen: true })
       expect(yield* Effect.flip(reconcile.dismiss("gen-dead"))).toMatchObject({ isOpen: true })
-      expect(yield* accounting.balanceOf(workspaceId)).toMatchObject({ balance: 1000, held: 800 })
+      expect(yield* accounting.balanceOf(workspaceId)).toMatchObject({ balance: 1000, reserved: 800 })
       const { open } = yield* reconcile.report()
       expect(new Map(open.map(({ holder, id }) => [id, holder]))).toEqual(
         new Map([
@@ -97,7 +97,7 @@ describe.each(databases)("Reconcile on $name", (database) => {
         const own = Effect.result(accounting.settle({ id }, { ...bill, upstreamModel: "m" }))
         yield* Effect.all([Effect.result(reconcile.settle(id, bill)), own], { concurrency: 2 })
       }
-      expect(yield* accounting.balanceOf(workspaceId)).toMatchObject({ balance: 400, held: 0 })
+      expect(yield* accounting.balanceOf(workspaceId)).toMatchObject({ balance: 400, reserved: 0 })
       expect(yield* TestLedger.usageOf({ workspaceId })).toHaveLength(2)
     }).pipe(Effect.provide(layer))
   )

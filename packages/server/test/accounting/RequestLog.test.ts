@@ -25,8 +25,8 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
       const failure = { status: "failed", errorStatus: 502, provider: "p" } as const
       for (let n = 0; n < 5; n++) {
         yield* TestClock.adjust("1 second")
-        const held = yield* reserve(`gen-${n}`, n === 4 ? { ...payer, workspaceId: other.id } : payer, 100)
-        yield* n === 1 ? accounting.release(held, failure) : accounting.settle(held, outcome(10 * n))
+        const reserved = yield* reserve(`gen-${n}`, n === 4 ? { ...payer, workspaceId: other.id } : payer, 100)
+        yield* n === 1 ? accounting.release(reserved, failure) : accounting.settle(reserved, outcome(10 * n))
       }
       const idsOf = (filter?: RequestLog.Filter, page?: RequestLog.PageRequest) =>
         Effect.map(log.list(organizationId, filter, page), ({ items, next }) => ({
@@ -72,8 +72,8 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
         ["gen-odd", unstorable]
       ] as const) {
         yield* TestClock.adjust("1 second")
-        const held = yield* reserve(id, payer, 100, user === undefined ? {} : { user })
-        yield* accounting.settle(held, outcome(10))
+        const reserved = yield* reserve(id, payer, 100, user === undefined ? {} : { user })
+        yield* accounting.settle(reserved, outcome(10))
       }
       const failed = yield* reserve("gen-failed", payer, 100, { user: "ada" })
       yield* accounting.release(failed, { status: "failed", errorStatus: 502 })

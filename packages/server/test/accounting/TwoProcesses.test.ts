@@ -49,7 +49,7 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
             Array.from({ length: 500 }, (_, n) => n),
             (n) =>
               reserve(`${scope}-${n}`, one, 70).pipe(
-                Effect.flatMap((held) => Effect.flatMap(Accounting, ({ settle }) => settle(held, outcome(70)))),
+                Effect.flatMap((reserved) => Effect.flatMap(Accounting, ({ settle }) => settle(reserved, outcome(70)))),
                 Effect.catchTag("InsufficientCredits", (refused) => Effect.succeed(refused.scope)),
                 Effect.provide(n % 2 === 0 ? first : second)
               ),
@@ -60,8 +60,8 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
         }
         expect((yield* TestLedger.usageOf()).length).toBe(300)
         expect(yield* TestLedger.openIntents).toEqual([])
-        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 0, held: 0 })
-        expect(yield* accounting.balanceOf(rich.id)).toMatchObject({ balance: 1_000_000 - 200 * 70, held: 0 })
+        expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 0, reserved: 0 })
+        expect(yield* accounting.balanceOf(rich.id)).toMatchObject({ balance: 1_000_000 - 200 * 70, reserved: 0 })
       }).pipe(Effect.provide(first))
     })
   )
@@ -129,11 +129,11 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
           const [here, there] = random(2) === 0 ? [first, second] : [second, first]
           const settle = (reservation: { readonly id: string }) =>
             Effect.flatMap(Accounting, ({ settle }) => settle(reservation, outcome(cost)))
-          const held = yield* Effect.provide(reserve(`gen-${n}`, payer, amount), here)
+          const reserved = yield* Effect.provide(reserve(`gen-${n}`, payer, amount), here)
           switch (end) {
             case 0: {
               yield* Effect.provide(
-                Effect.flatMap(Accounting, ({ release }) => release(held)),
+                Effect.flatMap(Accounting, ({ release }) => release(reserved)),
                 here
               )
               return "released"
@@ -141,7 +141,7 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
             case 1: {
               // Both processes settle it, as after a confirmation that was lost.
               const settled = yield* Effect.all(
-                [Effect.provide(settle(held), here), Effect.provide(settle({ id: held.id }), there)],
+                [Effect.provide(settle(reserved), here), Effect.provide(settle({ id: reserved.id }), there)],
                 unbounded
               )
               expect(settled.toSorted()).toEqual(["already", "done"])
@@ -151,13 +151,13 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
               // The other process takes this one for dead, and it settles late.
               const { id: owner } = yield* Effect.provide(ProcessInstance, here)
               const now = yield* Clock.currentTimeMillis
-              const abandon = Effect.flatMap(LedgerStore, (ledger) => ledger.abandon([{ id: held.id, owner }], now))
+              const abandon = Effect.flatMap(LedgerStore, (ledger) => ledger.abandon([{ id: reserved.id, owner }], now))
               expect(yield* Effect.provide(abandon, there)).toBe(1)
-              expect(yield* Effect.provide(settle(held), here)).toBe("late")
+              expect(yield* Effect.provide(settle(reserved), here)).toBe("late")
               break
             }
             default:
-              expect(yield* Effect.provide(settle(held), here)).toBe("done")
+              expect(yield* Effect.provide(settle(reserved), here)).toBe("done")
           }
           charge([payer.keyHash, payer.guardrailId, payer.workspaceId], cost)
           return "settled"
@@ -169,11 +169,11 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
         const looks = yield* Effect.forkChild(
           Effect.gen(function* () {
             while (!isOver) {
-              const rows = yield* sql`SELECT held, limit_micro, usage FROM budgets WHERE limit_micro IS NOT NULL`
+              const rows = yield* sql`SELECT reserved, limit_micro, usage FROM budgets WHERE limit_micro IS NOT NULL`
               for (const row of rows) {
-                const held = Dialect.int(row, "held")
-                expect(held).toBeGreaterThanOrEqual(0)
-                expect(held).toBeLessThanOrEqual(Dialect.int(row, "limit_micro"))
+                const reserved = Dialect.int(row, "reserved")
+                expect(reserved).toBeGreaterThanOrEqual(0)
+                expect(reserved).toBeLessThanOrEqual(Dialect.int(row, "limit_micro"))
               }
               yield* Effect.yieldNow
             }
@@ -194,14 +194,14 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
           expect([scope, count(scope) > 10]).toEqual([scope, true])
         }
 
-        const budgets = yield* sql`SELECT id, usage, held, byok_held FROM budgets`
+        const budgets = yield* sql`SELECT id, usage, reserved, byok_reserved FROM budgets`
         for (const row of budgets) {
-          expect(row).toMatchObject({ usage: spent.get(Dialect.text(row, "id")) ?? 0, held: 0, byok_held: 0 })
+          expect(row).toMatchObject({ usage: spent.get(Dialect.text(row, "id")) ?? 0, reserved: 0, byok_reserved: 0 })
         }
         for (const [n, id] of workspaceIds.entries()) {
           expect(yield* accounting.balanceOf(id)).toMatchObject({
             balance: (credits[n] ?? 0) - (spent.get(id) ?? 0),
-            held: 0
+            reserved: 0
           })
         }
         expect((yield* TestLedger.usageOf()).length).toBe(count("settled"))
@@ -237,12 +237,12 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
               ? after(Effect.provide(reserve(`gen-${n}`, payer, 70), first))
               : before(Effect.provide(reserve(`gen-${n}`, payer, 70), second))
             ).pipe(
-              Effect.as("held"),
+              Effect.as("reserved"),
               Effect.catchTag("InsufficientCredits", ({ scope }) => Effect.succeed(scope))
             ),
           unbounded
         )
-        expect(results.filter((result) => result === "held").length).toBe(100)
+        expect(results.filter((result) => result === "reserved").length).toBe(100)
       }).pipe(Effect.provide(first))
     })
   )

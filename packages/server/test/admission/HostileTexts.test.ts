@@ -196,9 +196,9 @@ describe.each(databases)("texts of callers on $name", ({ create, name }) => {
           const spent = Dialect.int(sums ?? {}, "cost")
           expect(Dialect.int(counted ?? {}, "cost")).toBe(spent)
           const [budget] = yield* rowsOf(
-            "SELECT CAST(SUM(usage) AS BIGINT) AS usage, CAST(SUM(held) AS BIGINT) AS held FROM budgets"
+            "SELECT CAST(SUM(usage) AS BIGINT) AS usage, CAST(SUM(reserved) AS BIGINT) AS reserved FROM budgets"
           )
-          expect([Dialect.int(budget ?? {}, "usage"), Dialect.int(budget ?? {}, "held")]).toEqual([spent, 0])
+          expect([Dialect.int(budget ?? {}, "usage"), Dialect.int(budget ?? {}, "reserved")]).toEqual([spent, 0])
           const { ask, managementKey } = yield* TestGateway
           for (const list of ["/generations", "/activity"]) {
             expect((yield* ask(`/api/v1${list}`, { key: managementKey })).status).toBe(200)

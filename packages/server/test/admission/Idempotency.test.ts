@@ -301,14 +301,14 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
         const accounting = yield* Accounting
         const sql = yield* SqlClient
         const { payer } = yield* payerWith(1000)
-        const held = yield* reserve("gen-1", payer, 400)
+        const reserved = yield* reserve("gen-1", payer, 400)
         const claim = yield* claimKey(request())
         // As though this process had been silent for so long that it counts as dead.
         yield* sql`DELETE FROM processes WHERE id IN (SELECT owner FROM idempotency)`
         const theirs = Effect.provide(once(request(), Effect.succeed(answer(200, "theirs"))), other)
         expect(yield* theirs).toMatchObject({ replayed: false })
 
-        const late = accounting.settle(held, outcome(300), { answer: claim.row(answer(200, "late")) })
+        const late = accounting.settle(reserved, outcome(300), { answer: claim.row(answer(200, "late")) })
         expect(yield* Effect.flip(late)).toEqual(claimLost)
         expect(yield* Effect.flip(claim.complete(answer(200, "late")))).toEqual(claimLost)
         yield* claim.abandon
@@ -318,7 +318,7 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
         })
         // What the upstream may bill is listed.
         expect(yield* accounting.reap).toBe(1)
-        expect(yield* accounting.balanceOf(held.workspaceId)).toMatchObject({ balance: 1000, held: 0 })
+        expect(yield* accounting.balanceOf(reserved.workspaceId)).toMatchObject({ balance: 1000, reserved: 0 })
         expect(yield* accounting.reconciliation).toMatchObject({ abandoned: [{ id: "gen-1" }], late: [] })
       })
     )
@@ -329,13 +329,13 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
       const accounting = yield* Accounting
       const idempotency = yield* Idempotency
       const { payer } = yield* payerWith(1000)
-      const held = yield* reserve("gen-1", payer, 400)
+      const reserved = yield* reserve("gen-1", payer, 400)
       const claim = yield* claimKey(request())
-      const settle = accounting.settle(held, outcome(300), { answer: claim.row(answer(200, "kept")) })
+      const settle = accounting.settle(reserved, outcome(300), { answer: claim.row(answer(200, "kept")) })
       expect(yield* settle).toBe("done")
       expect(yield* settle).toBe("already")
       expect(yield* idempotency.begin(request())).toMatchObject({ _tag: "Replay", answer: answer(200, "kept") })
-      expect(yield* accounting.balanceOf(held.workspaceId)).toMatchObject({ balance: 700, held: 0 })
+      expect(yield* accounting.balanceOf(reserved.workspaceId)).toMatchObject({ balance: 700, reserved: 0 })
     }).pipe(Effect.provide(layer))
   )
 

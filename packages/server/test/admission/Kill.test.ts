@@ -39,7 +39,7 @@ const ledgerOf = Effect.fnUntraced(function* (folder: string) {
     reported: db.prepare("SELECT json_extract(body, '$.generation_id') AS id FROM events ORDER BY sequence").all(),
     workspace: db.prepare("SELECT balance_micro, reserved_micro FROM workspaces").get(),
     credits: db.prepare("SELECT SUM(amount_micro) AS total FROM credit_ledger").get()?.["total"],
-    budgets: db.prepare("SELECT usage, held FROM budgets WHERE usage > 0 OR held > 0").all(),
+    budgets: db.prepare("SELECT usage, reserved FROM budgets WHERE usage > 0 OR reserved > 0").all(),
     underWay: db.prepare("SELECT id FROM intents WHERE state = 'open'").all(),
     kept: db.prepare("SELECT status, COUNT(*) AS total FROM idempotency GROUP BY status").all()
   }
@@ -114,7 +114,7 @@ it.live(
       expect(reported.map(({ id }) => String(id)).toSorted()).toEqual(usage.map(({ id }) => String(id)).toSorted())
       expect(usage.every(({ cost_micro, is_late }) => cost_micro === price && is_late === 0)).toBe(true)
       expect(workspace).toMatchObject({ balance_micro: Number(credits) - spent, reserved_micro: 0 })
-      expect(budgets).toMatchObject([{ usage: spent, held: 0 }])
+      expect(budgets).toMatchObject([{ usage: spent, reserved: 0 }])
       expect(underWay).toEqual([])
       expect(kept).toMatchObject([{ status: 200, total: names.length }])
       // Charged by a process that died before it had answered.

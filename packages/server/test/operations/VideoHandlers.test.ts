@@ -395,7 +395,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
         while (now.status !== "failed") now = yield* decodeJob((yield* ask(`${job.polling_url}?wait=10`, { key })).text)
         expect(now).toMatchObject({ status: "failed", error: "no harbors today" })
         expect(now).not.toHaveProperty("usage")
-        expect(yield* (yield* Accounting).balanceOf(workspaceId)).toMatchObject({ balance: 1_000_000, held: 0 })
+        expect(yield* (yield* Accounting).balanceOf(workspaceId)).toMatchObject({ balance: 1_000_000, reserved: 0 })
         yield* refused(404, yield* ask(`${job.polling_url}/content`, { key }))
       })
     )
@@ -447,7 +447,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
         expect(now).toMatchObject({ status: "in_progress", progress: 0.5 })
         const before = upstream.cancelled.length
         expect((yield* cancel).status).toBe("cancelled")
-        expect(yield* (yield* Accounting).balanceOf(workspaceId)).toMatchObject({ balance: 1_000_000, held: 0 })
+        expect(yield* (yield* Accounting).balanceOf(workspaceId)).toMatchObject({ balance: 1_000_000, reserved: 0 })
         while (upstream.cancelled.length === before) yield* Effect.sleep("10 millis")
         expect((yield* cancel).status).toBe("cancelled")
         yield* refused(404, yield* ask(`${job.polling_url}/content`, { key }))

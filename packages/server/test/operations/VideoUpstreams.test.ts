@@ -24,10 +24,10 @@ const upstreams: ReadonlyArray<Upstream> = [
   { name: "fal", adapter: Fal.adapter, start: startFalDouble, path: "", model: "fal/fal-ai/veo3.1", cost: 3.2 }
 ]
 
-/** What is held for jobs that are not over. */
-const held = Effect.gen(function* () {
+/** What is reserved for jobs that are not over. */
+const reserved = Effect.gen(function* () {
   const { workspace } = yield* TestGateway
-  return (yield* (yield* Accounting).balanceOf(workspace.id))?.held
+  return (yield* (yield* Accounting).balanceOf(workspace.id))?.reserved
 })
 
 describe.each(upstreams)("POST /videos through $name", (upstream) => {
@@ -51,7 +51,7 @@ describe.each(upstreams)("POST /videos through $name", (upstream) => {
             usage: { seconds: 8, videos: 1 }
           }
         ])
-        expect(yield* held).toBe(0)
+        expect(yield* reserved).toBe(0)
       })
     )
 
@@ -81,7 +81,7 @@ describe.each(upstreams)("POST /videos through $name", (upstream) => {
         expect(job.error).toMatch(error)
         expect(job.error).not.toMatch(/https?:|r8_|secret/)
         expect(yield* charges).toEqual([])
-        expect(yield* held).toBe(0)
+        expect(yield* reserved).toBe(0)
       })
     )
 
@@ -96,7 +96,7 @@ describe.each(upstreams)("POST /videos through $name", (upstream) => {
         expect(job.error).toMatch(/It may have taken the job, so the job was not submitted again\. It costs nothing\.$/)
         expect(state.requests.length - before).toBe(1)
         expect(yield* charges).toEqual([])
-        expect(yield* held).toBe(0)
+        expect(yield* reserved).toBe(0)
       })
     )
 

@@ -295,7 +295,7 @@ it.layer(layer({}, offers), { excludeTestServices: true })("a key of the free ti
       expect(job).toMatchObject({ status: "completed", usage: { cost: 0 } })
       expect((yield* TestLedger.usageOf({ keyHash: hash })).map(({ cost }) => cost)).toEqual([0, 0])
       const balance = yield* (yield* Accounting).balanceOf(workspaceId)
-      expect(balance).toMatchObject({ balance: 10_000_000, held: 0 })
+      expect(balance).toMatchObject({ balance: 10_000_000, reserved: 0 })
     })
   )
 

@@ -71,7 +71,7 @@ const record = Effect.gen(function* () {
 const balance = Effect.gen(function* () {
   const { workspace } = yield* TestGateway
   const balance = yield* (yield* Accounting).balanceOf(workspace.id)
-  return { balance: balance?.balance, held: balance?.held }
+  return { balance: balance?.balance, reserved: balance?.reserved }
 })
 
 const removeCredits = Effect.gen(function* () {
@@ -233,7 +233,7 @@ describe("a caller's own provider key", () => {
       yield* post(`/api/v1/byok/${id}`, { key: "wrong-a" }, { key, method: "PATCH" })
       expect((yield* rerank()).status).toBe(502)
       expect(calls).toEqual(["a own-a", "a wrong-a"])
-      expect(yield* balance).toEqual({ balance: 0, held: 0 })
+      expect(yield* balance).toEqual({ balance: 0, reserved: 0 })
     }).pipe(Effect.provide(layer({}, offers)))
   })
 
@@ -293,7 +293,7 @@ describe("a caller's own provider key", () => {
       const { id: jobId } = yield* Schema.decodeUnknownEffect(Schema.fromJsonString(Job))(answer.text)
       const job = yield* (yield* VideoJobs).find(jobId)
       expect(job?.candidates.map(({ credential }) => credential)).toEqual([`byok_${id}`])
-      expect(yield* balance).toEqual({ balance: 0, held: 0 })
+      expect(yield* balance).toEqual({ balance: 0, reserved: 0 })
     }).pipe(Effect.provide(layer({}, [upstream.offers])))
   })
 

@@ -21,21 +21,21 @@ export const read = Effect.fnUntraced(function* (id: string) {
   return job ?? (yield* Effect.die(new Error("no such job")))
 })
 
-/** What the workspace has, what of it is held, and how often it was charged. */
+/** What the workspace has, what of it is reserved, and how often it was charged. */
 export const money = Effect.fnUntraced(function* (workspaceId: string) {
   const accounting = yield* Accounting
   const balance = yield* accounting.balanceOf(workspaceId)
   const usage = yield* TestLedger.usageOf({ workspaceId })
-  return { balance: balance?.balance, held: balance?.held, rows: usage.length }
+  return { balance: balance?.balance, reserved: balance?.reserved, rows: usage.length }
 })
 
 /**
  * The {@link money} of a workspace of one credit: nothing spent, a job of 5 seconds under way, that
  * job charged.
  */
-export const untouched = { balance: 1_000_000, held: 0, rows: 0 }
-export const held = { balance: 1_000_000, held: 50_000, rows: 0 }
-export const charged = { balance: 950_000, held: 0, rows: 1 }
+export const untouched = { balance: 1_000_000, reserved: 0, rows: 0 }
+export const reserved = { balance: 1_000_000, reserved: 50_000, rows: 0 }
+export const charged = { balance: 950_000, reserved: 0, rows: 1 }
 
 const startWorkers = Effect.forEach([1, 2, 3], () => Effect.forkChild(Effect.forever(next)))
 

@@ -15,7 +15,7 @@ import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import type { VideoQueue } from "../../src/video/VideoQueue.ts"
 import { layer as layerWorker, type VideoWorker } from "../../src/video/VideoWorker.ts"
 import { layer, makeUpstream, model, payer, submit as submitJob, type Upstream } from "./TestVideo.ts"
-import { charged, held, money, next, read, untouched, work } from "./TestWorker.ts"
+import { charged, reserved, money, next, read, untouched, work } from "./TestWorker.ts"
 
 const failing = (reason: ProviderError["reason"]) => Effect.fail(new ProviderError({ reason }))
 
@@ -98,7 +98,7 @@ describe("a video job at an upstream without an idempotency key", () => {
         // What a process that died during the call has left behind.
         expect(yield* jobs.asking({ id: job.id, step: 1 })).toBe(true)
         expect(yield* read(job.id)).toMatchObject({ status: "in_progress", handle: null, askedAt: 0 })
-        expect(yield* money(by.workspaceId)).toEqual(held)
+        expect(yield* money(by.workspaceId)).toEqual(reserved)
         yield* work("1 minute")
         yield* expectLost(by, job.id, { first: [first, 0], second })
       })

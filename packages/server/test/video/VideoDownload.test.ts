@@ -7,7 +7,7 @@ import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import type { VideoQueue } from "../../src/video/VideoQueue.ts"
 import { layer as layerWorker, type VideoWorker } from "../../src/video/VideoWorker.ts"
 import { layer, makeUpstream, payer, submit, type Upstream } from "./TestVideo.ts"
-import { charged, held, money, read, untouched, work, workUntilOver } from "./TestWorker.ts"
+import { charged, reserved, money, read, untouched, work, workUntilOver } from "./TestWorker.ts"
 
 const testing = <A, E>(
   test: (upstream: Upstream) => Effect.Effect<A, E, VideoWorker | VideoQueue | Layer.Success<ReturnType<typeof layer>>>,
@@ -59,7 +59,7 @@ describe("the videos of a finished job", () => {
           status: "failed",
           error: "the provider finished the job with 17 videos. The gateway stores at most 16"
         })
-        expect([downloads, more.money.held]).toEqual([16, 0])
+        expect([downloads, more.money.reserved]).toEqual([16, 0])
       })
     )
   )
@@ -125,7 +125,7 @@ describe("the videos of a finished job", () => {
         yield* work("10 seconds")
         // They stay for the next attempt, which replaces them.
         expect(yield* stored).toEqual([`videos/${id}-0`, `videos/${id}-1`])
-        expect(yield* money(by.workspaceId)).toEqual(held)
+        expect(yield* money(by.workspaceId)).toEqual(reserved)
         yield* jobs.cancel(by.workspaceId, id)
         yield* work("1 second")
         expect(yield* stored).toEqual([])

@@ -60,10 +60,10 @@ describe("a video job with several providers", () => {
           first.submit = down
           const by = yield* payer()
           const job = yield* submit(by, { fallbacks: fallbacks.map((one) => ({ ...one, cost_micro: 80_000 })) })
-          expect(yield* money(by.workspaceId)).toEqual({ ...untouched, held: 80_000 })
+          expect(yield* money(by.workspaceId)).toEqual({ ...untouched, reserved: 80_000 })
           yield* work("2 seconds")
           expect(yield* read(job.id)).toMatchObject({ status: "completed", provider: "second", handle: "second-1" })
-          expect(yield* money(by.workspaceId)).toEqual({ balance: 920_000, held: 0, rows: 1 })
+          expect(yield* money(by.workspaceId)).toEqual({ balance: 920_000, reserved: 0, rows: 1 })
           const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
           expect(usage).toMatchObject([{ provider: "second", cost: 80_000 }])
           expect([first.submissions.length, second.submissions.length]).toEqual([1, 1])

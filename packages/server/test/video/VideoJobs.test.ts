@@ -24,7 +24,7 @@ const money = Effect.fnUntraced(function* (workspaceId: string) {
   const accounting = yield* Accounting
   const balance = yield* accounting.balanceOf(workspaceId)
   const usage = yield* TestLedger.usageOf({ workspaceId })
-  return { balance: balance?.balance, held: balance?.held, rows: usage.length }
+  return { balance: balance?.balance, reserved: balance?.reserved, rows: usage.length }
 })
 
 const allowed: Readonly<Record<Status, ReadonlyArray<Status>>> = {
@@ -173,7 +173,7 @@ describe("VideoJobs", () => {
       const by = yield* payer(49_999)
       expect((yield* Effect.flip(submit(by)))._tag).toBe("InsufficientCredits")
       expect(yield* (yield* VideoJobs).overdue).toEqual([])
-      expect(yield* money(by.workspaceId)).toEqual({ balance: 49_999, held: 0, rows: 0 })
+      expect(yield* money(by.workspaceId)).toEqual({ balance: 49_999, reserved: 0, rows: 0 })
     }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
 
@@ -197,7 +197,7 @@ describe("VideoJobs", () => {
         )
         .pipe(Effect.flip)
       expect(yield* jobs.find(String(id))).toBeNull()
-      expect((yield* money(by.workspaceId)).held).toBe(50_000)
+      expect((yield* money(by.workspaceId)).reserved).toBe(50_000)
     }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
 
@@ -330,8 +330,8 @@ it.layer(layerRecorded)("any sequence of moves", (it) => {
           if (!isFinal(after.status) || mayRunUpstream) expect(wakeUp?.step).toBe(after.step)
           const request = yield* Effect.option(jobs.requestOf(after.id))
           expect(Option.isSome(request)).toBe(!isFinal(after.status) || isUnresolved(after))
-          const { balance, held } = yield* money(by.workspaceId)
-          expect(held).toBe(isFinal(after.status) ? 0 : 50_000)
+          const { balance, reserved } = yield* money(by.workspaceId)
+          expect(reserved).toBe(isFinal(after.status) ? 0 : 50_000)
           expect(balance).toBe(after.status === "completed" ? 950_000 : 1_000_000)
 
           if (after.step !== before.step) stale = before

@@ -84,7 +84,7 @@ describe.concurrent("video jobs of several processes", () => {
           expect(new Set(upstream.submitted.map(({ prompt }) => prompt)).size).toBe(20)
           const accounting = yield* Accounting
           expect((yield* TestLedger.usageOf({ workspaceId: by.workspaceId })).length).toBe(20)
-          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 0, held: 0 })
+          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 0, reserved: 0 })
         }).pipe(Effect.provide(working))
       }).pipe(Effect.scoped),
     60_000
@@ -103,7 +103,7 @@ describe.concurrent("video jobs of several processes", () => {
 
         yield* Effect.gen(function* () {
           const accounting = yield* Accounting
-          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 1_000_000, held: 80_000 })
+          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 1_000_000, reserved: 80_000 })
           const [job] = yield* untilFinal([id])
           expect(job).toMatchObject({ status: "completed", error: null })
           const objects = yield* ObjectStore
@@ -111,7 +111,7 @@ describe.concurrent("video jobs of several processes", () => {
           expect((yield* objects.open(output?.object_key ?? "")).bytes).toBe(output?.bytes)
           const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
           expect(usage).toMatchObject([{ jobId: id, cost: 80_000 }])
-          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 920_000, held: 0 })
+          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 920_000, reserved: 0 })
         }).pipe(Effect.provide(VideoWorker.layerRunning().pipe(Layer.provideMerge(Layer.fresh(process)))))
       }).pipe(Effect.scoped),
     120_000
@@ -141,7 +141,7 @@ describe.concurrent("video jobs of several processes", () => {
           const accounting = yield* Accounting
           const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
           expect(usage).toMatchObject([{ jobId: id, cost: 10_000 }])
-          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 990_000, held: 0 })
+          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 990_000, reserved: 0 })
         }).pipe(Effect.provide(VideoWorker.layerRunning().pipe(Layer.provideMerge(Layer.fresh(process)))))
       }).pipe(Effect.scoped),
     120_000

@@ -158,7 +158,7 @@ describe("video jobs at a provider that does not answer", () => {
         expect(first.cancelled).toEqual(["up-1"])
         const stored = yield* Stream.runCollect((yield* ObjectStore.ObjectStore).list("videos"))
         expect(stored.map(({ key }) => key)).toEqual([`videos/${waiting.id}-0`])
-        expect(yield* money(by.workspaceId)).toMatchObject({ held: 0, rows: 1 })
+        expect(yield* money(by.workspaceId)).toMatchObject({ reserved: 0, rows: 1 })
       })
     )
   )

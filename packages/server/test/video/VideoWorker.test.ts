@@ -23,7 +23,7 @@ import { backoff } from "../../src/video/RetryDecision.ts"
 import { pollDelay } from "../../src/video/VideoPolling.ts"
 import { layer as layerWorker, type Options, VideoWorker } from "../../src/video/VideoWorker.ts"
 import { layer, makeUpstream, payer, submit, type Upstream } from "./TestVideo.ts"
-import { charged, held, money, next, read, untouched, work } from "./TestWorker.ts"
+import { charged, reserved, money, next, read, untouched, work } from "./TestWorker.ts"
 
 const failing = (reason: ProviderError["reason"]) => Effect.fail(new ProviderError({ reason }))
 
@@ -69,7 +69,7 @@ describe("VideoWorker", () => {
           generationId: job.intentId,
           handle: "up-1"
         })
-        expect(yield* money(by.workspaceId)).toEqual(held)
+        expect(yield* money(by.workspaceId)).toEqual(reserved)
         yield* next
         const done = yield* read(job.id)
         expect(done).toMatchObject({ status: "completed", outputs: [{ bytes: 7 }] })
@@ -147,7 +147,7 @@ describe("VideoWorker", () => {
         const job = yield* submit(by)
         yield* work("1 second")
         expect(toWire(yield* read(job.id)).usage).toEqual({ cost: 0.041, is_byok: false })
-        expect(yield* money(by.workspaceId)).toEqual({ balance: 959_000, held: 0, rows: 1 })
+        expect(yield* money(by.workspaceId)).toEqual({ balance: 959_000, reserved: 0, rows: 1 })
         const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
         expect(usage).toMatchObject([{ cost: 41_000, usage: { seconds: 4.1, videos: 1 } }])
       })
@@ -457,7 +457,7 @@ describe("VideoWorker", () => {
         yield* worker.expireOverdue
         expect((yield* read(job.id)).status).toBe("expired")
         expect((yield* read(waiting.id)).status).toBe("in_progress")
-        expect(yield* money(by.workspaceId)).toEqual(held)
+        expect(yield* money(by.workspaceId)).toEqual(reserved)
         yield* work("1 second")
         expect(upstream.cancelled).toEqual([(yield* read(job.id)).handle])
       })

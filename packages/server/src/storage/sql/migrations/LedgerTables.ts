@@ -37,17 +37,17 @@ export const create = Effect.gen(function* () {
     byok_day BIGINT NOT NULL DEFAULT 0,
     byok_week BIGINT NOT NULL DEFAULT 0,
     byok_month BIGINT NOT NULL DEFAULT 0,
-    held BIGINT NOT NULL DEFAULT 0,
-    held_day BIGINT NOT NULL DEFAULT 0,
-    held_week BIGINT NOT NULL DEFAULT 0,
-    held_month BIGINT NOT NULL DEFAULT 0,
-    byok_held BIGINT NOT NULL DEFAULT 0,
-    byok_held_day BIGINT NOT NULL DEFAULT 0,
-    byok_held_week BIGINT NOT NULL DEFAULT 0,
-    byok_held_month BIGINT NOT NULL DEFAULT 0
+    reserved BIGINT NOT NULL DEFAULT 0,
+    reserved_day BIGINT NOT NULL DEFAULT 0,
+    reserved_week BIGINT NOT NULL DEFAULT 0,
+    reserved_month BIGINT NOT NULL DEFAULT 0,
+    byok_reserved BIGINT NOT NULL DEFAULT 0,
+    byok_reserved_day BIGINT NOT NULL DEFAULT 0,
+    byok_reserved_week BIGINT NOT NULL DEFAULT 0,
+    byok_reserved_month BIGINT NOT NULL DEFAULT 0
   ) ${withoutRowId(sql)}`
 
-  // `byok_extra_micro` is what a request that may use a key of its caller holds besides its amount.
+  // `byok_extra_micro` is what a request that may use a key of its caller reserves besides its amount.
   yield* sql`CREATE TABLE intents (
     id TEXT NOT NULL PRIMARY KEY,
     state TEXT NOT NULL,
