@@ -1,6 +1,6 @@
 import { Duration, Effect } from "effect"
 import { describe, expect, it } from "vitest"
-import * as Catalogue from "../src/Catalogue.ts"
+import * as Catalog from "../src/Catalog.ts"
 import { run } from "./Commands.ts"
 import { fileOf, offered } from "./Loaded.ts"
 
@@ -19,7 +19,7 @@ const deadlines = {
 const listed = async (text: string, variables: Record<string, string> = environment) => {
   const file = fileOf(text)
   const everything = await Effect.runPromise(offered(file, variables))
-  return Catalogue.list(everything, deadlines)
+  return Catalog.list(everything, deadlines)
     .filter(({ id }) => !id.startsWith("sandbox/"))
     .map(({ offers, ...model }) => ({
       ...model,

@@ -1,5 +1,5 @@
 import { adapters } from "@model-gateway/providers/Adapters"
-import { dataPolicies, models } from "@model-gateway/providers/Catalogue"
+import { dataPolicies, models } from "@model-gateway/providers/Catalog"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/settings/Setting"
 import { ConfigProvider, Effect } from "effect"

@@ -12,7 +12,7 @@
 import { Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
-import * as Catalogue from "./Catalogue.ts"
+import * as Catalog from "./Catalog.ts"
 import { nullable } from "./internal/nullable.ts"
 import { overHttp } from "./internal/offers.ts"
 import type { RerankModel } from "@model-gateway/offers/Model"
@@ -253,7 +253,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://api.cohere.com",
   credential: "required",
   kinds: ["rerank"],
-  ...Catalogue.of("cohere"),
+  ...Catalog.of("cohere"),
   offers: overHttp({
     isModel: (model): model is PricedModel => model.kind === "rerank" && model.pricing.unit === "search_unit",
     expected: "must be a rerank model with a price per search unit",

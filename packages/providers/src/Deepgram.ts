@@ -11,7 +11,7 @@ import { AudioFormat } from "@model-gateway/core/Transcription"
 import { Effect, Schema } from "effect"
 import { HttpBody, HttpClientRequest } from "effect/http"
 import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
-import * as Catalogue from "./Catalogue.ts"
+import * as Catalog from "./Catalog.ts"
 import { mediaTypes } from "./internal/audioType.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
 import type { TranscriptionModel } from "@model-gateway/offers/Model"
@@ -324,7 +324,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://api.deepgram.com/v1",
   credential: "required",
   kinds: ["transcription"],
-  ...Catalogue.of("deepgram"),
+  ...Catalog.of("deepgram"),
   offers: ({ baseUrl, timeLimit, ...upstream }, models) =>
     Effect.gen(function* () {
       const authentication = { header: "authorization", scheme: "Token" }

@@ -10,7 +10,7 @@
 import { Effect, Result, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
-import * as Catalogue from "./Catalogue.ts"
+import * as Catalog from "./Catalog.ts"
 import { nullable } from "./internal/nullable.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
@@ -150,7 +150,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://queue.fal.run",
   credential: "required",
   kinds: ["video"],
-  ...Catalogue.of("fal"),
+  ...Catalog.of("fal"),
   offers: VideoJobs.offers({
     authentication: { header: "authorization", scheme: "Key" },
     reasonOf,

@@ -17,7 +17,7 @@ import { AspectRatio, type Job, Resolution } from "@model-gateway/core/Video"
 import { Array, Effect, Option, Schema } from "effect"
 import { openAsBlob } from "node:fs"
 import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
-import * as Catalogue from "./Catalogue.ts"
+import * as Catalog from "./Catalog.ts"
 import * as GatewayClient from "./internal/gatewayClient.ts"
 import { listModels } from "./internal/gatewayModels.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
@@ -478,7 +478,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: undefined,
   credential: "required",
   kinds: ["rerank", "transcription", "video"],
-  ...Catalogue.of("gateway"),
+  ...Catalog.of("gateway"),
   offers: Effect.fnUntraced(function* (upstream, models) {
     const client = yield* GatewayClient.make(upstream)
     const offered = models.length > 0 ? models : yield* listModels(client, upstream)

@@ -12,7 +12,7 @@ import type { Issue } from "@model-gateway/core/GatewayError"
 import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
-import * as Catalogue from "./Catalogue.ts"
+import * as Catalog from "./Catalog.ts"
 import { nullable } from "./internal/nullable.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
@@ -286,7 +286,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://generativelanguage.googleapis.com/v1beta",
   credential: "required",
   kinds: ["video"],
-  ...Catalogue.of("google"),
+  ...Catalog.of("google"),
   offers: VideoJobs.offers({
     authentication: { header: "x-goog-api-key" },
     reasonOf,

@@ -9,7 +9,7 @@
 import type { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpClient } from "effect/http"
 import type { Adapter } from "@model-gateway/offers/Adapter"
-import * as Catalogue from "./Catalogue.ts"
+import * as Catalog from "./Catalog.ts"
 import * as OpenAi from "./OpenAi.ts"
 import { Overloaded, type Reason, Timeout } from "@model-gateway/offers/ProviderError"
 import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
@@ -40,7 +40,7 @@ export const adapter: Adapter<HttpClient.HttpClient | SecureRandom> = {
   defaultBaseUrl: "https://api.groq.com",
   credential: "required",
   kinds: ["transcription"],
-  ...Catalogue.of("groq"),
+  ...Catalog.of("groq"),
   offers: OpenAi.offers({
     path: "openai/v1/audio/transcriptions",
     documented: ["language", "prompt", "temperature"],

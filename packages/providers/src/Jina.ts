@@ -14,7 +14,7 @@
 import type { Issue } from "@model-gateway/core/GatewayError"
 import { Schema } from "effect"
 import type { Adapter } from "@model-gateway/offers/Adapter"
-import * as Catalogue from "./Catalogue.ts"
+import * as Catalog from "./Catalog.ts"
 import { nullable } from "./internal/nullable.ts"
 import { isPerToken, rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "@model-gateway/offers/Model"
@@ -94,7 +94,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://api.jina.ai/v1",
   credential: "required",
   kinds: ["rerank"],
-  ...Catalogue.of("jina"),
+  ...Catalog.of("jina"),
   offers: rerankOffers({
     isModel: isPerToken,
     expected: "must be a rerank model with a price per token",

@@ -13,7 +13,7 @@ import { Effect, Schema } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { type HttpClient, HttpClientRequest } from "effect/http"
 import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
-import * as Catalogue from "./Catalogue.ts"
+import * as Catalog from "./Catalog.ts"
 import { mediaTypes } from "./internal/audioType.ts"
 import { nullable } from "./internal/nullable.ts"
 import * as FormBody from "@model-gateway/offers/FormBody"
@@ -315,7 +315,7 @@ export const adapter: Adapter<HttpClient.HttpClient | SecureRandom.SecureRandom>
   defaultBaseUrl: "https://api.openai.com/v1",
   credential: "required",
   kinds: ["transcription"],
-  ...Catalogue.of("openai"),
+  ...Catalog.of("openai"),
   offers: offers({
     path: "audio/transcriptions",
     documented: ["chunking_strategy", "include", "language", "prompt", "temperature"],

@@ -12,7 +12,7 @@
 import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
-import * as Catalogue from "./Catalogue.ts"
+import * as Catalog from "./Catalog.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
 import type { VideoModel } from "@model-gateway/offers/Model"
@@ -115,7 +115,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://api.replicate.com/v1",
   credential: "required",
   kinds: ["video"],
-  ...Catalogue.of("replicate"),
+  ...Catalog.of("replicate"),
   offers: VideoJobs.offers({
     reasonOf,
     upstreamId: {

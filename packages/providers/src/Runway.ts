@@ -12,7 +12,7 @@ import { AspectRatio, Resolution } from "@model-gateway/core/Video"
 import { Duration, Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
-import * as Catalogue from "./Catalogue.ts"
+import * as Catalog from "./Catalog.ts"
 import { nullable } from "./internal/nullable.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
@@ -245,6 +245,6 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://api.dev.runwayml.com",
   credential: "required",
   kinds: ["video"],
-  ...Catalogue.of("runway"),
+  ...Catalog.of("runway"),
   offers: VideoJobs.offers({ reasonOf, parameters: Parameters, offer: video })
 }

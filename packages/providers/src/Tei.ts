@@ -11,7 +11,7 @@
  */
 import { Schema } from "effect"
 import type { Adapter } from "@model-gateway/offers/Adapter"
-import * as Catalogue from "./Catalogue.ts"
+import * as Catalog from "./Catalog.ts"
 import { rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "@model-gateway/offers/Model"
 import type * as Passthrough from "@model-gateway/offers/Passthrough"
@@ -82,7 +82,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: undefined,
   credential: "optional",
   kinds: ["rerank"],
-  ...Catalogue.of("tei"),
+  ...Catalog.of("tei"),
   offers: rerankOffers({
     isModel: (model): model is RerankModel => model.kind === "rerank",
     expected: "must be a rerank model",

@@ -11,7 +11,7 @@
  */
 import { Schema } from "effect"
 import type { Adapter } from "@model-gateway/offers/Adapter"
-import * as Catalogue from "./Catalogue.ts"
+import * as Catalog from "./Catalog.ts"
 import { nullable } from "./internal/nullable.ts"
 import { isPerToken, rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "@model-gateway/offers/Model"
@@ -73,7 +73,7 @@ export const adapter: Adapter = {
   defaultBaseUrl: "https://api.voyageai.com/v1",
   credential: "required",
   kinds: ["rerank"],
-  ...Catalogue.of("voyage"),
+  ...Catalog.of("voyage"),
   offers: rerankOffers({
     isModel: isPerToken,
     expected: "must be a rerank model with a price per token",

@@ -6,5 +6,5 @@
  */
 export * as Adapters from "./Adapters.ts"
 export * as AnthropicFiles from "./AnthropicFiles.ts"
-export * as Catalogue from "./Catalogue.ts"
+export * as Catalog from "./Catalog.ts"
 export * as OpenAiFiles from "./OpenAiFiles.ts"

@@ -50,7 +50,7 @@ import * as KeyCache from "./access/KeyCache.ts"
 import * as KeyRecords from "./access/KeyRecords.ts"
 import * as KeysHandlers from "./operations/KeysHandlers.ts"
 import * as KeyStore from "./access/KeyStore.ts"
-import * as ModelCatalogue from "./routing/ModelCatalogue.ts"
+import * as ModelCatalog from "./routing/ModelCatalog.ts"
 import * as ModelsHandlers from "./operations/ModelsHandlers.ts"
 import * as FreeModelDays from "./accounting/FreeModelDays.ts"
 import * as OwnKeys from "./routing/OwnKeys.ts"
@@ -313,7 +313,7 @@ export const layer = ({ fileProviders = {}, objectStoreUrl, offers, redisUrl, we
   return Layer.mergeAll(layerHttp.pipe(Layer.provide(uploads)), running, parts).pipe(
     Layer.provideMerge(jobs),
     Layer.provideMerge(
-      Layer.mergeAll(ModelCatalogue.layer(offers), limits, objects(data.dataDir, { objectStoreUrl }, uploads))
+      Layer.mergeAll(ModelCatalog.layer(offers), limits, objects(data.dataDir, { objectStoreUrl }, uploads))
     ),
     Layer.provide(counters(redisUrl)),
     Layer.provide(Readiness.layer),

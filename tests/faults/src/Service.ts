@@ -23,7 +23,7 @@ import { FileProviders } from "../../../packages/server/src/objects/FileProvider
 import { type FileStore, objectOwner as filesOwner } from "../../../packages/server/src/objects/FileStore.ts"
 import { ObjectStore } from "../../../packages/server/src/objects/ObjectStore.ts"
 import * as ObjectSweep from "../../../packages/server/src/objects/ObjectSweep.ts"
-import * as ModelCatalogue from "../../../packages/server/src/routing/ModelCatalogue.ts"
+import * as ModelCatalog from "../../../packages/server/src/routing/ModelCatalog.ts"
 import { OutboundHttp } from "../../../packages/server/src/outbound/OutboundHttp.ts"
 import * as Readiness from "../../../packages/server/src/observability/Readiness.ts"
 import * as StaticSite from "../../../packages/server/src/site/StaticSite.ts"
@@ -160,7 +160,7 @@ export const start = (options: Options): Service => {
     Layer.provideMerge(Composition.jobs),
     Layer.provideMerge(
       Layer.mergeAll(
-        ModelCatalogue.layer(upstreams.offersOf(process)),
+        ModelCatalog.layer(upstreams.offersOf(process)),
         Composition.limits,
         Layer.succeed(ObjectStore, objects.storeOf(process)),
         Layer.succeed(OutboundHttp, receiver.clientOf(process))

@@ -2,7 +2,7 @@
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import { Console, Effect, Layer, Logger, type Option } from "effect"
 import { Command } from "effect/cli"
-import * as Catalogue from "../Catalogue.ts"
+import * as Catalog from "../Catalog.ts"
 import * as LoadSettings from "../LoadSettings.ts"
 import { Offered } from "../Offered.ts"
 import * as Output from "../Output.ts"
@@ -36,8 +36,8 @@ export const command = Command.make(
   },
   Effect.fn("models")(function* ({ config, json, settings }) {
     const { limits, offered } = yield* read(settings, config)
-    const models = Catalogue.list(offered, limits.deadlines)
-    yield* json ? Output.json(models) : Console.log(Catalogue.table(models))
+    const models = Catalog.list(offered, limits.deadlines)
+    yield* json ? Output.json(models) : Console.log(Catalog.table(models))
   })
 ).pipe(
   Command.withDescription(

@@ -13,7 +13,7 @@ import type { ServeError } from "effect/http/HttpServerError"
 import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { getHeapStatistics } from "node:v8"
-import * as Catalogue from "../Catalogue.ts"
+import * as Catalog from "../Catalog.ts"
 import * as Connections from "../Connections.ts"
 import { Crash } from "../Crash.ts"
 import * as Database from "../Database.ts"
@@ -212,7 +212,7 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
     if (settings.objectStoreUrl !== undefined) {
       yield* Console.log(`Files and videos are stored in ${settings.objectStoreUrl.split("?")[0]}.`)
     }
-    yield* Console.log(Catalogue.summary(yield* Offered))
+    yield* Console.log(Catalog.summary(yield* Offered))
     yield* Console.log(counting(settings))
     // Created once the port is open: a run that cannot listen must not create keys that nobody
     // sees.

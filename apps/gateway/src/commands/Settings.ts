@@ -1,7 +1,7 @@
 /** `model-gateway settings`: about the settings file. */
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
-import * as Catalogue from "../Catalogue.ts"
+import * as Catalog from "../Catalog.ts"
 import * as Output from "../Output.ts"
 import * as Settings from "../Settings.ts"
 import * as Models from "./Models.ts"
@@ -20,7 +20,7 @@ const check = Command.make(
   { config: Settings.configFlag, settings: Settings.flagsOf(Settings.all) },
   Effect.fn("settings check")(function* ({ config, settings }) {
     const { offered } = yield* Models.read(settings, config)
-    yield* Console.log(`The settings are valid.\n${Catalogue.summary(offered)}`)
+    yield* Console.log(`The settings are valid.\n${Catalog.summary(offered)}`)
   })
 ).pipe(
   Command.withDescription("Check the settings as serve does, without starting it. A mistake is named with its line"),

@@ -18,7 +18,7 @@ import { type Duration, Effect, Exit } from "effect"
 import { type Caller, currentCaller } from "../access/Caller.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import * as Candidates from "../routing/Candidates.ts"
-import { type Entry, ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import { type Entry, ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as OwnKeys from "../routing/OwnKeys.ts"
 import type { ToError } from "../routing/ProviderFailures.ts"
 import { type Answered, Router } from "../routing/Router.ts"
@@ -117,7 +117,7 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
   observed: Candidates.Ranking<O>["observed"]
 ) {
   const admission = yield* Admission
-  const catalogue = yield* ModelCatalogue
+  const catalog = yield* ModelCatalog
   const ownKeys = yield* OwnKeys.OwnKeys
 
   /** Finds the offers that the caller may use for the request, whatever is in it. */
@@ -128,7 +128,7 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
     const { model, provider: preferences } = wanted
     yield* Candidates.allowModel(model, caller.guardrail)
     const entry = find(model)
-    if (entry === undefined) return yield* Candidates.unknownModel(catalogue, kind, model)
+    if (entry === undefined) return yield* Candidates.unknownModel(catalog, kind, model)
     const offers = yield* Candidates.allowed(entry, { preferences, guardrail: caller.guardrail })
     yield* Candidates.passable(offers, preferences)
     return { caller, wanted, offers, own: yield* ownKeys.of(caller) }

@@ -16,7 +16,7 @@ import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../internal/Issues.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as FileProviders from "../objects/FileProviders.ts"
-import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import { ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as Page from "../storage/sql/Page.ts"
 import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 
@@ -67,7 +67,7 @@ const mapped = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   )
 
 /** The providers that a key can be stored for: those that do not run in this process. */
-const providersOf = ({ all }: ModelCatalogue["Service"], apis: FileProviders.FileApis): ReadonlyArray<string> => {
+const providersOf = ({ all }: ModelCatalog["Service"], apis: FileProviders.FileApis): ReadonlyArray<string> => {
   const providers = all.flatMap(({ offers }) => offers.filter(({ isInProcess }) => isInProcess !== true))
   return [...new Set([...providers.map(({ provider }) => provider), ...FileProviders.namesOf(apis)])].toSorted()
 }
@@ -77,7 +77,7 @@ const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 const make = Effect.gen(function* () {
   const keys = yield* ProviderKeys
   const workspaceOf = yield* CallerWorkspace.make
-  const known = providersOf(yield* ModelCatalogue, yield* FileProviders.FileProviders)
+  const known = providersOf(yield* ModelCatalog, yield* FileProviders.FileProviders)
 
   const create = Effect.fnUntraced(function* (request: typeof Byok.CreateRequest.Type) {
     const { id, organizationId } = yield* workspaceOf(request.workspace_id)

@@ -7,7 +7,7 @@ import { Array, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
 import * as Candidates from "../routing/Candidates.ts"
-import { type Entry, ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import { type Entry, ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as OwnKeys from "../routing/OwnKeys.ts"
 import { dataPolicyOf, toEndpoints, toModel, toVideoModel } from "../routing/ModelShape.ts"
 
@@ -77,29 +77,29 @@ const usable = <O extends Offer>(entries: ReadonlyArray<Entry<O>>, own: OwnKeys.
 
 /** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
-  const catalogue = yield* ModelCatalogue
+  const catalog = yield* ModelCatalog
   const ownKeys = yield* OwnKeys.OwnKeys
-  const models = new Map(catalogue.all.map((entry) => [entry, toModel(entry)]))
+  const models = new Map(catalog.all.map((entry) => [entry, toModel(entry)]))
   const own = Effect.flatMap(currentCaller, (caller) => ownKeys.of(caller))
 
   const list = (keys: OwnKeys.Own, query: Models.ListOptions) =>
-    usable(catalogue.all, keys)
+    usable(catalog.all, keys)
       .map((entry) => models.get(entry) ?? toModel(entry))
       .filter((model) => matches(model, query))
 
   const find = Effect.fnUntraced(function* (author: string, slug: string) {
     const id = `${author}/${slug}`
-    const known: Entry | undefined = catalogue.rerank(id) ?? catalogue.transcription(id) ?? catalogue.video(id)
+    const known: Entry | undefined = catalog.rerank(id) ?? catalog.transcription(id) ?? catalog.video(id)
     const [entry] = known === undefined ? [] : usable([known], yield* own)
     return entry === undefined ? yield* Candidates.noSuchModel(id) : { entry, id }
   })
 
-  return { catalogue, own, list, find }
+  return { catalog, own, list, find }
 })
 
 /** The `models` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
-  Effect.map(make, ({ catalogue, find, list, own }) =>
+  Effect.map(make, ({ catalog, find, list, own }) =>
     handlers
       .handle("listModels", ({ query }) => Effect.map(own, (keys) => pageOf(list(keys, query), query)))
       .handle("countModels", ({ query }) => Effect.map(own, (keys) => ({ data: { count: list(keys, query).length } })))
@@ -110,8 +110,8 @@ export const layer = HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
         Effect.map(find(params.author, params.slug), ({ entry, id }) => ({ data: toEndpoints(entry, id) }))
       )
       .handle("listVideoModels", () =>
-        Effect.map(own, (keys) => ({ data: usable(catalogue.videos, keys).map(toVideoModel) }))
+        Effect.map(own, (keys) => ({ data: usable(catalog.videos, keys).map(toVideoModel) }))
       )
-      .handle("listProviders", () => Effect.map(own, (keys) => ({ data: providersOf(usable(catalogue.all, keys)) })))
+      .handle("listProviders", () => Effect.map(own, (keys) => ({ data: providersOf(usable(catalog.all, keys)) })))
   )
 )

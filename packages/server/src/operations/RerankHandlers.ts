@@ -13,7 +13,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import * as PaidWork from "../admission/PaidWork.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Candidates from "../routing/Candidates.ts"
-import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import { ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import * as Warnings from "../routing/Warnings.ts"
 import * as CohereRerank from "../dialect/CohereRerank.ts"
@@ -58,7 +58,7 @@ interface Call {
 
 /** The services that a rerank needs, looked up once instead of per request. */
 const make = Effect.gen(function* () {
-  const catalogue = yield* ModelCatalogue
+  const catalog = yield* ModelCatalog
   const { deadlines } = yield* GatewayServerConfig
   const { permit, serve } = yield* PaidWork.makeServed<
     RerankRequest,
@@ -67,7 +67,7 @@ const make = Effect.gen(function* () {
     ProviderFailures.RerankFailure
   >({
     kind: "rerank",
-    find: catalogue.rerank,
+    find: catalog.rerank,
     attemptTimeout: deadlines.rerankAttempt,
     deadline: deadlines.rerank,
     toError: ProviderFailures.forRerank
@@ -101,7 +101,7 @@ const make = Effect.gen(function* () {
     })
   })
 
-  return { isModel: (id: string) => catalogue.rerank(id) !== undefined, rank }
+  return { isModel: (id: string) => catalog.rerank(id) !== undefined, rank }
 })
 
 /** The `rerank` group of the contract. */

@@ -23,7 +23,7 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as BodyLimit from "../http/BodyLimit.ts"
 import * as PaidWork from "../admission/PaidWork.ts"
 import * as Candidates from "../routing/Candidates.ts"
-import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import { ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import * as TranscriptionBody from "../http/TranscriptionBody.ts"
 import * as TranscriptionInput from "../http/TranscriptionInput.ts"
@@ -71,7 +71,7 @@ const ignoredBy = (offer: TranscriptionOffer, request: TranscriptionRequest): Re
 const encode = (response: typeof Transcription.Response.Type): string => JSON.stringify(response)
 
 const make = Effect.gen(function* () {
-  const catalogue = yield* ModelCatalogue
+  const catalog = yield* ModelCatalog
   const fileSystem = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const { deadlines } = yield* GatewayServerConfig
@@ -82,7 +82,7 @@ const make = Effect.gen(function* () {
     ProviderFailures.TranscriptionFailure
   >({
     kind: "transcription",
-    find: catalogue.transcription,
+    find: catalog.transcription,
     ignored: ignoredBy,
     attemptTimeout: deadlines.transcriptionAttempt,
     deadline: deadlines.transcription,

@@ -26,7 +26,7 @@ import * as PaidWork from "../admission/PaidWork.ts"
 import type { Key } from "../access/Key.ts"
 import { KeyStore } from "../access/KeyStore.ts"
 import type * as Routing from "../routing/Candidate.ts"
-import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import { ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as OwnKeys from "../routing/OwnKeys.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import * as Warnings from "../routing/Warnings.ts"
@@ -72,7 +72,7 @@ const recheckKeyEvery = "1 second"
 
 /** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
-  const catalogue = yield* ModelCatalogue
+  const catalog = yield* ModelCatalog
   const jobs = yield* VideoJobs
   const keys = yield* KeyStore
   const lifecycle = yield* Lifecycle
@@ -83,7 +83,7 @@ const make = Effect.gen(function* () {
   const { videos } = yield* GatewayServerConfig
   const { accept, permit } = yield* PaidWork.makeAccepted<VideoRequest, VideoOffer>({
     kind: "video",
-    find: catalogue.video
+    find: catalog.video
   })
 
   /** Refuses a request for which the workspace's unfinished jobs leave no room. */
@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
     return yield* accept(
       permitted,
       {
-        supporting: VideoAcceptance.supporting(catalogue, wanted),
+        supporting: VideoAcceptance.supporting(catalog, wanted),
         requestFor: (offer) => VideoRequests.forOffer(wanted, offer),
         idempotencyKey,
         payload: Effect.sync(() => [JSON.stringify(wanted)]),

@@ -11,7 +11,7 @@ import { Effect } from "effect"
 import { allowsModel, allowsProvider, type Guardrail } from "../access/Guardrail.ts"
 import * as Issues from "../internal/Issues.ts"
 import type * as Candidate from "./Candidate.ts"
-import type { Entry, ModelCatalogue } from "./ModelCatalogue.ts"
+import type { Entry, ModelCatalog } from "./ModelCatalog.ts"
 import * as FreeTier from "./FreeTier.ts"
 import * as OwnKeys from "./OwnKeys.ts"
 
@@ -60,8 +60,8 @@ const quoted = (name: string): string => `"${name.length > 128 ? `${name.slice(0
 export const noSuchModel = (model: string): NotFound => notFound(`there is no model ${quoted(model)}`)
 
 /** The 404 for a model that is unknown or of another kind. */
-export const unknownModel = (catalogue: ModelCatalogue["Service"], kind: Kind, model: string): NotFound => {
-  const kinds = catalogue.kindsOf(model)
+export const unknownModel = (catalog: ModelCatalog["Service"], kind: Kind, model: string): NotFound => {
+  const kinds = catalog.kindsOf(model)
   return kinds.length === 0
     ? noSuchModel(model)
     : notFound(`${quoted(model)} is a ${kinds.join(" and ")} model, not a ${kind} model`)

@@ -5,7 +5,7 @@ import type * as VideoModels from "@model-gateway/core/VideoModels"
 import type { Offer, VideoOffer } from "@model-gateway/offers/Offer"
 import { perUnit, type PerVideo, type Unit, type VideoPrice } from "@model-gateway/offers/Pricing"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import type { Entry } from "./ModelCatalogue.ts"
+import type { Entry } from "./ModelCatalog.ts"
 
 const capabilitiesOf = (offer: Offer): Models.Capabilities => {
   switch (offer.kind) {

@@ -12,7 +12,7 @@ import type { Reason } from "@model-gateway/offers/ProviderError"
 import { unsupported } from "@model-gateway/offers/Video"
 import { Effect, Result } from "effect"
 import * as Issues from "../internal/Issues.ts"
-import type { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import type { ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
 import * as VideoRequests from "./VideoRequest.ts"
 
@@ -60,14 +60,14 @@ export const check = (wanted: typeof Request.Type): Effect.Effect<void, BadReque
 const maxNamedModels = 10
 
 /** Models that take references to images. */
-const modelsForImages = ({ videos }: ModelCatalogue["Service"]): ReadonlyArray<string> =>
+const modelsForImages = ({ videos }: ModelCatalog["Service"]): ReadonlyArray<string> =>
   videos
     .filter(({ offers }) => offers.some(({ capabilities }) => capabilities.references?.includes("image") === true))
     .map(({ id }) => id)
     .slice(0, maxNamedModels)
 
 /** The offers that accept the request. If none does, the caller gets the first one's reason. */
-export const supporting = (catalogue: ModelCatalogue["Service"], wanted: typeof Request.Type) => {
+export const supporting = (catalog: ModelCatalog["Service"], wanted: typeof Request.Type) => {
   const attempt = Effect.fnUntraced(function* (offer: VideoOffer): Effect.fn.Return<VideoOffer, Refusal> {
     const request = VideoRequests.forOffer(wanted, offer)
     const checked = yield* Effect.result(offer.check(request))
@@ -76,7 +76,7 @@ export const supporting = (catalogue: ModelCatalogue["Service"], wanted: typeof 
     if (Result.isFailure(checked) && checked.failure.reason._tag === "Simulated" && refusal !== undefined) {
       return yield* refusal
     }
-    const issues = unsupported(request, offer.capabilities, offer.publicId, modelsForImages(catalogue))
+    const issues = unsupported(request, offer.capabilities, offer.publicId, modelsForImages(catalog))
     if (issues.length > 0) return yield* Issues.invalid(issues)
     return refusal === undefined ? offer : yield* refusal
   })

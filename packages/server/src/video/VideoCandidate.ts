@@ -11,7 +11,7 @@ import type { VideoOffer } from "@model-gateway/offers/Offer"
 import { Effect, Schema } from "effect"
 import type * as Routing from "../routing/Candidate.ts"
 import * as ProviderKeys from "../access/ProviderKeys.ts"
-import type { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import type { ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as Warnings from "../routing/Warnings.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 
@@ -127,11 +127,11 @@ export const goneError = (job: CurrentCandidate): string =>
  *
  * This is the one place that turns the id of a job's credential into the credential.
  */
-export const lookup = (catalogue: ModelCatalogue["Service"], providerKeys: ProviderKeys.ProviderKeys["Service"]) =>
+export const lookup = (catalog: ModelCatalog["Service"], providerKeys: ProviderKeys.ProviderKeys["Service"]) =>
   Effect.fnUntraced(function* (
     job: CurrentCandidate
   ): Effect.fn.Return<Routing.Candidate<VideoOffer> | undefined, StorageError> {
-    const offers = (catalogue.video(job.model)?.offers ?? []).filter(
+    const offers = (catalog.video(job.model)?.offers ?? []).filter(
       ({ provider, upstreamId }) => provider === job.provider && upstreamId === job.upstreamModel
     )
     const isOwnKey = isOwn(job)

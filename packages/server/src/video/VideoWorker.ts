@@ -25,7 +25,7 @@ import * as FairShare from "@model-gateway/offers/FairShare"
 import * as Metrics from "../observability/Metrics.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
-import { ModelCatalogue } from "../routing/ModelCatalogue.ts"
+import { ModelCatalog } from "../routing/ModelCatalog.ts"
 import type { Router } from "../routing/Router.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import * as UnresolvedVideo from "./UnresolvedVideo.ts"
@@ -103,7 +103,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const jobs = yield* VideoJobs
   const signals = yield* VideoSignals
   const objects = yield* ObjectStore
-  const candidateOf = VideoCandidate.lookup(yield* ModelCatalogue, yield* ProviderKeys)
+  const candidateOf = VideoCandidate.lookup(yield* ModelCatalog, yield* ProviderKeys)
   const settings = (yield* GatewayServerConfig).videos
   const maxDeliveries = options?.maxDeliveries ?? 10
   const callTimeout = options?.callTimeout ?? "60 seconds"
@@ -283,7 +283,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 /** The worker without its loop: nothing runs by itself. */
 export const layer = (
   options?: Options
-): Layer.Layer<VideoWorker, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | ProviderKeys | Router> =>
+): Layer.Layer<VideoWorker, never, VideoJobs | VideoSignals | ObjectStore | ModelCatalog | ProviderKeys | Router> =>
   Layer.effect(VideoWorker, make(options))
 
 /**
@@ -297,14 +297,14 @@ export const layerRunning = (
 ): Layer.Layer<
   never,
   never,
-  VideoJobs | VideoSignals | ObjectStore | ModelCatalogue | ProviderKeys | Router | VideoQueue
+  VideoJobs | VideoSignals | ObjectStore | ModelCatalog | ProviderKeys | Router | VideoQueue
 > =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const worker = yield* make(options)
       const queue = yield* VideoQueue
       const { videos } = yield* GatewayServerConfig
-      const offers = (yield* ModelCatalogue).videos.flatMap((model) => model.offers)
+      const offers = (yield* ModelCatalog).videos.flatMap((model) => model.offers)
       const providers = new Set(offers.map(({ provider }) => provider))
       // The queue delivers the message again with a growing delay. The pause here is for a queue
       // that itself fails.

@@ -3,7 +3,7 @@ import type { RerankOffer } from "@model-gateway/offers/Offer"
 import { make as cost } from "@model-gateway/offers/MicroCredits"
 import type { Charge } from "@model-gateway/offers/Pricing"
 import { Effect } from "effect"
-import { make } from "../../src/routing/ModelCatalogue.ts"
+import { make } from "../../src/routing/ModelCatalog.ts"
 import { makeUpstream, model } from "../video/TestVideo.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
 

@@ -33,7 +33,7 @@ import { TestClock } from "effect/testing"
 import type { Attempt } from "../../src/accounting/Attempt.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import * as Candidate from "../../src/routing/Candidate.ts"
-import * as ModelCatalogue from "../../src/routing/ModelCatalogue.ts"
+import * as ModelCatalog from "../../src/routing/ModelCatalog.ts"
 import * as Candidates from "../../src/routing/Candidates.ts"
 import * as ProviderFailures from "../../src/routing/ProviderFailures.ts"
 import * as Router from "../../src/routing/Router.ts"
@@ -58,12 +58,12 @@ const queueing = (waitingCalls: number, openFor: number) =>
   )
 
 const answers = (names: ReadonlyArray<string>, prices: ReadonlyArray<number> = []) => {
-  const catalogue = ModelCatalogue.make(
+  const catalog = ModelCatalog.make(
     names.flatMap((name, i) =>
       scripted({ name, price: prices[i] ?? 1000, rerank: (request) => Effect.succeed(asTheyCame(request)) })
     )
   )
-  const entry = catalogue.rerank("test/rank")
+  const entry = catalog.rerank("test/rank")
   if (entry === undefined) throw new Error("no such model")
   return entry
 }
@@ -573,13 +573,13 @@ describe("ProviderFailures", () => {
 
 const kinds: ReadonlyArray<Kind> = ["rerank", "transcription", "video"]
 
-describe("ModelCatalogue", () => {
+describe("ModelCatalog", () => {
   it("groups the offers of a model, and separates kinds", () => {
     const candidates = candidatesOf("a", "b")
     expect(namesOf(candidates)).toEqual(["a", "b"])
     expect(candidates.map(Candidate.keyOf)).toEqual(["rerank a test/rank gateway", "rerank b test/rank gateway"])
-    const catalogue = ModelCatalogue.make(scripted({ name: "a", rerank: () => Effect.never }))
-    expect(catalogue.kindsOf("test/rank")).toEqual(kinds.slice(0, 1))
-    expect(catalogue.transcription("test/rank")).toBeUndefined()
+    const catalog = ModelCatalog.make(scripted({ name: "a", rerank: () => Effect.never }))
+    expect(catalog.kindsOf("test/rank")).toEqual(kinds.slice(0, 1))
+    expect(catalog.transcription("test/rank")).toBeUndefined()
   })
 })

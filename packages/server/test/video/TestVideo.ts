@@ -12,7 +12,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Accounting, type Payer } from "../../src/accounting/Accounting.ts"
 import * as ObjectStore from "../../src/objects/ObjectStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
-import * as ModelCatalogue from "../../src/routing/ModelCatalogue.ts"
+import * as ModelCatalog from "../../src/routing/ModelCatalog.ts"
 import * as Router from "../../src/routing/Router.ts"
 import type { Candidate } from "../../src/video/VideoCandidate.ts"
 import { type NewJob, VideoJobs, layerSql } from "../../src/video/VideoJobs.ts"
@@ -170,7 +170,7 @@ export const layerAt = <E1, R1, E2, R2>(
         queue,
         objects,
         VideoSignals.layer,
-        ModelCatalogue.layer(offers.flat()),
+        ModelCatalog.layer(offers.flat()),
         Layer.provide(Router.layer, CircuitBreaker.layerStoreMemory())
       )
     ),

@@ -15,8 +15,8 @@ export interface Entry<out O extends Offer = Offer> {
 }
 
 /** The catalog. */
-export class ModelCatalogue extends Context.Service<
-  ModelCatalogue,
+export class ModelCatalog extends Context.Service<
+  ModelCatalog,
   {
     /** A rerank model by its id. */
     readonly rerank: (id: string) => Entry<RerankOffer> | undefined
@@ -31,7 +31,7 @@ export class ModelCatalogue extends Context.Service<
     /** Every video model, in the order of the offers. */
     readonly videos: ReadonlyArray<Entry<VideoOffer>>
   }
->()("@model-gateway/server/routing/ModelCatalogue") {}
+>()("@model-gateway/server/routing/ModelCatalog") {}
 
 const entriesOf = <O extends Offer>(
   offers: Offers,
@@ -61,12 +61,12 @@ const find = <O extends Offer>(entries: ReadonlyMap<string, Entry<O>>, id: strin
 }
 
 /** Makes the catalog. Offers with the same `publicId` and kind are offers of one model. */
-export const make = (offers: Offers): ModelCatalogue["Service"] => {
+export const make = (offers: Offers): ModelCatalog["Service"] => {
   const rerank = entriesOf(offers, (offer) => offer.kind === "rerank", CheckedOffer.rerank)
   const transcription = entriesOf(offers, (offer) => offer.kind === "transcription", CheckedOffer.transcription)
   const video = entriesOf(offers, (offer) => offer.kind === "video", CheckedOffer.video)
   const all: ReadonlyArray<Entry> = [...rerank.values(), ...transcription.values(), ...video.values()]
-  return ModelCatalogue.of({
+  return ModelCatalog.of({
     rerank: (id) => find(rerank, id),
     transcription: (id) => find(transcription, id),
     video: (id) => find(video, id),
@@ -77,4 +77,4 @@ export const make = (offers: Offers): ModelCatalogue["Service"] => {
 }
 
 /** The catalog of the given offers. */
-export const layer = (offers: Offers): Layer.Layer<ModelCatalogue> => Layer.sync(ModelCatalogue, () => make(offers))
+export const layer = (offers: Offers): Layer.Layer<ModelCatalog> => Layer.sync(ModelCatalog, () => make(offers))

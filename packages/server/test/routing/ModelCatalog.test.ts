@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { gatewayCredential, type RerankOffer } from "@model-gateway/offers/Offer"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect } from "effect"
-import { make } from "../../src/routing/ModelCatalogue.ts"
+import { make } from "../../src/routing/ModelCatalog.ts"
 
 const offer = (publicId: string): RerankOffer => ({
   kind: "rerank",
@@ -18,11 +18,11 @@ const offer = (publicId: string): RerankOffer => ({
   run: () => Effect.never
 })
 
-describe("ModelCatalogue", () => {
-  const catalogue = make([offer("tei/*"), offer("tei/org/*"), offer("tei/known"), offer("other/model")])
+describe("ModelCatalog", () => {
+  const catalog = make([offer("tei/*"), offer("tei/org/*"), offer("tei/known"), offer("other/model")])
 
   it("finds the id itself before the longest prefix", () => {
-    const found = (id: string) => catalogue.rerank(id)?.id
+    const found = (id: string) => catalog.rerank(id)?.id
     expect(["tei/known", "tei/BAAI/bge", "tei/x", "tei/org/a", "tei/org/a/b", "other/model"].map(found)).toEqual([
       "tei/known",
       "tei/*",
@@ -37,9 +37,9 @@ describe("ModelCatalogue", () => {
   })
 
   it("lists a prefix once, and knows the kind of its ids", () => {
-    expect(catalogue.all.map(({ id }) => id)).toEqual(["tei/*", "tei/org/*", "tei/known", "other/model"])
-    expect(catalogue.kindsOf("tei/anything")).toEqual(["rerank"])
-    expect(catalogue.kindsOf("video/anything")).toEqual([])
-    expect(catalogue.video("tei/anything")).toBeUndefined()
+    expect(catalog.all.map(({ id }) => id)).toEqual(["tei/*", "tei/org/*", "tei/known", "other/model"])
+    expect(catalog.kindsOf("tei/anything")).toEqual(["rerank"])
+    expect(catalog.kindsOf("video/anything")).toEqual([])
+    expect(catalog.video("tei/anything")).toBeUndefined()
   })
 })
