@@ -21,7 +21,7 @@ const lockFile = join(root, ".setup.lock")
  * machine's.
  */
 export const env = {
-  // Into a file or a CI log: no colours, unless they are asked for.
+  // Into a file or a CI log: no colors, unless they are asked for.
   ...(process.stdout.isTTY || process.env.FORCE_COLOR ? {} : { NO_COLOR: "1" }),
   ...process.env,
   PATH: `${bin}${delimiter}${process.env.PATH ?? ""}`,

@@ -33,14 +33,14 @@ export const run = (program: Effect.Effect<number, never, Crash.Crash>): void =>
   const fiber = Effect.runFork(Effect.provideService(program, Crash.Crash, crash))
   // Node exits when it has no timer or socket to wait for, even if the fiber still runs.
   const keepAlive = setInterval(() => {}, 2_147_483_647)
-  let signalled: number | undefined
+  let signaled: number | undefined
 
   const onSignal = () => {
     const now = performance.now()
-    if (signalled === undefined) {
-      signalled = now
+    if (signaled === undefined) {
+      signaled = now
       Effect.runFork(Fiber.interrupt(fiber))
-    } else if (now - signalled > sameKeypress) {
+    } else if (now - signaled > sameKeypress) {
       crash.end("a second signal while it was stopping", 130)
     }
   }
@@ -62,7 +62,7 @@ export const run = (program: Effect.Effect<number, never, Crash.Crash>): void =>
     clearInterval(keepAlive)
     if (Exit.isSuccess(exit)) return end(exit.value)
     // Stopping after a signal is a success.
-    if (Cause.hasInterruptsOnly(exit.cause) && signalled !== undefined) return end(0)
+    if (Cause.hasInterruptsOnly(exit.cause) && signaled !== undefined) return end(0)
     crash.end("a defect", 1, Cause.squash(exit.cause))
   })
 }

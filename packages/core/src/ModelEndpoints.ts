@@ -52,7 +52,7 @@ export const Endpoint = Schema.Struct({
   ...endpointFields,
   /** The operation that serves the model. */
   kind: Models.ModelKind,
-  /** Whether requests cost nothing and count towards the key's daily free requests. */
+  /** Whether requests cost nothing and count toward the key's daily free requests. */
   is_free: Schema.Boolean,
   /** What the model can do at this provider. */
   capabilities: Models.Capabilities,

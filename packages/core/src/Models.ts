@@ -219,7 +219,7 @@ export const Model = Schema.Struct({
   providers: Schema.Array(Schema.String),
   /** The operation that serves the model. */
   kind: ModelKind,
-  /** Whether requests cost nothing and count towards the key's daily free requests. */
+  /** Whether requests cost nothing and count toward the key's daily free requests. */
   is_free: Schema.Boolean,
   /** What the model can do at its cheapest provider. */
   capabilities: Capabilities

@@ -73,7 +73,7 @@ export const VideoModel = Schema.Struct({
   pricing: Pricing,
   /** Seconds of a video whose request has no `duration`. 0: as long as the video to upscale. */
   default_duration: Schema.Finite,
-  /** Whether requests cost nothing and count towards the key's daily free requests. */
+  /** Whether requests cost nothing and count toward the key's daily free requests. */
   is_free: Schema.Boolean,
   /** The names of the providers that offer the model, as `provider.order` takes them. */
   providers: Schema.Array(Schema.String),

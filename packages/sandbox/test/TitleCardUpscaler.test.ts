@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const credential = gatewayCredential()
 
-const card: Card = { width: 160, height: 90, prompt: 'A "quiet" harbour — 静かな港 😀', duration: 1, seed: 7 }
+const card: Card = { width: 160, height: 90, prompt: 'A "quiet" harbor — 静かな港 😀', duration: 1, seed: 7 }
 
 /** What stands for the frames, where no one looks at them. */
 const frames = Buffer.from([0, 0, 0, 16, 0x6d, 0x64, 0x61, 0x74, 1, 2, 3, 4, 5, 6, 7, 8])
@@ -66,7 +66,7 @@ describe("TitleCardUpscaler", () => {
   it.live("renders the given card in a larger size, of the same duration, and charges its seconds", () =>
     Effect.gen(function* () {
       const { cards, upscaler } = yield* start
-      const request = { prompt: "A quiet harbour", duration: 2, size: "160x90", seed: 7 }
+      const request = { prompt: "A quiet harbor", duration: 2, size: "160x90", seed: 7 }
       const made = yield* cards.submit({ request, token: "card" }, credential)
       const given = yield* download(cards, { handle: made, request })
       const wanted = { ...source(given), upscale_factor: 3 }

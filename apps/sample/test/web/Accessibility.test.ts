@@ -62,9 +62,9 @@ describe.runIf(hasBrowser)("everybody", () => {
       site.page.evaluate(() => {
         const element = document.activeElement
         if (!(element instanceof HTMLElement)) return "nothing"
-        const labelled = element instanceof HTMLInputElement || element instanceof HTMLSelectElement
+        const labeled = element instanceof HTMLInputElement || element instanceof HTMLSelectElement
         const name =
-          element.getAttribute("aria-label") ?? (labelled ? element.labels?.[0]?.innerText : element.innerText) ?? ""
+          element.getAttribute("aria-label") ?? (labeled ? element.labels?.[0]?.innerText : element.innerText) ?? ""
         const { outlineStyle, outlineWidth } = getComputedStyle(element)
         return outlineStyle === "none" || outlineWidth === "0px" ? `${name} (focus not visible)` : name.trim()
       })

@@ -21,14 +21,14 @@ const random = (seed: number): (() => number) => {
   }
 }
 
-interface Colour {
+interface Color {
   readonly y: number
   readonly u: number
   readonly v: number
 }
 
 /** A dark, saturated color for a hue from 0 to 1. */
-const colour = (hue: number, luma: number, saturation: number): Colour => ({
+const color = (hue: number, luma: number, saturation: number): Color => ({
   y: luma,
   u: 128 + saturation * Math.cos(2 * Math.PI * hue),
   v: 128 + saturation * Math.sin(2 * Math.PI * hue)
@@ -45,8 +45,8 @@ export const makePicture = (
   lettering: Lettering
 ): Picture => {
   const next = random(seed)
-  const from = colour(next() + turn, 40, 34)
-  const to = colour(next() + turn, 84, 40)
+  const from = color(next() + turn, 40, 34)
+  const to = color(next() + turn, 84, 40)
   const phase = next() * 2 * Math.PI
   const side = Math.min(width, height)
   const discs = Array.from({ length: 3 }, () => ({
@@ -94,7 +94,7 @@ export const makePicture = (
 
 const even = (value: number): number => 2 * Math.round(value / 2)
 
-const makeBackdrop = (width: number, height: number, from: Colour, to: Colour): Uint8Array => {
+const makeBackdrop = (width: number, height: number, from: Color, to: Color): Uint8Array => {
   const luma = width * height
   const chroma = luma / 4
   const backdrop = new Uint8Array(luma + 2 * chroma)
@@ -169,9 +169,9 @@ const ink = (
       const at = y * width + x
       picture[at] = (picture[at] ?? 0) + (white - (picture[at] ?? 0)) * amount
       if (((x | y) & 1) === 0) {
-        const colourAt = luma + (y / 2) * (width / 2) + x / 2
-        picture[colourAt] = (picture[colourAt] ?? 0) + (128 - (picture[colourAt] ?? 0)) * amount
-        const other = colourAt + chroma
+        const colorAt = luma + (y / 2) * (width / 2) + x / 2
+        picture[colorAt] = (picture[colorAt] ?? 0) + (128 - (picture[colorAt] ?? 0)) * amount
+        const other = colorAt + chroma
         picture[other] = (picture[other] ?? 0) + (128 - (picture[other] ?? 0)) * amount
       }
     }

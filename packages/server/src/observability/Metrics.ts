@@ -4,7 +4,7 @@
  */
 import { type Context, Effect, Metric } from "effect"
 
-const labelled = <const Labels extends ReadonlyArray<string>, M>(make: (labels: Labels) => M) => {
+const labeled = <const Labels extends ReadonlyArray<string>, M>(make: (labels: Labels) => M) => {
   const made = new Map<string, M>()
   return (...labels: Labels): M => {
     const key = labels.join("\n")
@@ -19,7 +19,7 @@ const labelled = <const Labels extends ReadonlyArray<string>, M>(make: (labels: 
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-const requests = labelled<readonly [operation: string, status: string], Metric.Counter<number>>(([operation, status]) =>
+const requests = labeled<readonly [operation: string, status: string], Metric.Counter<number>>(([operation, status]) =>
   Metric.counter("model_gateway_requests_total", {
     description: "Requests answered, by operation and status",
     attributes: { operation, status },
@@ -27,7 +27,7 @@ const requests = labelled<readonly [operation: string, status: string], Metric.C
   })
 )
 
-const durations = labelled<readonly [operation: string], Metric.Histogram<number>>(([operation]) =>
+const durations = labeled<readonly [operation: string], Metric.Histogram<number>>(([operation]) =>
   Metric.histogram("model_gateway_request_duration_seconds", {
     description: "Time from request headers to response headers, by operation",
     attributes: { operation },
@@ -35,7 +35,7 @@ const durations = labelled<readonly [operation: string], Metric.Histogram<number
   })
 )
 
-const attempts = labelled<readonly [provider: string, outcome: string], Metric.Counter<number>>(([provider, outcome]) =>
+const attempts = labeled<readonly [provider: string, outcome: string], Metric.Counter<number>>(([provider, outcome]) =>
   Metric.counter("model_gateway_upstream_attempts_total", {
     description: "Upstream calls, by provider and outcome",
     attributes: { provider, outcome },
@@ -43,7 +43,7 @@ const attempts = labelled<readonly [provider: string, outcome: string], Metric.C
   })
 )
 
-const attemptDurations = labelled<readonly [provider: string], Metric.Histogram<number>>(([provider]) =>
+const attemptDurations = labeled<readonly [provider: string], Metric.Histogram<number>>(([provider]) =>
   Metric.histogram("model_gateway_upstream_attempt_duration_seconds", {
     description: "Duration of upstream calls, by provider",
     attributes: { provider },
@@ -51,7 +51,7 @@ const attemptDurations = labelled<readonly [provider: string], Metric.Histogram<
   })
 )
 
-const credits = labelled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
+const credits = labeled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
   Metric.counter("model_gateway_micro_credits_spent_total", {
     description: "Micro-credits charged, by operation",
     attributes: { operation },
@@ -59,7 +59,7 @@ const credits = labelled<readonly [operation: string], Metric.Counter<number>>((
   })
 )
 
-const overruns = labelled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
+const overruns = labeled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
   Metric.counter("model_gateway_overruns_total", {
     description: "Requests that cost more than was reserved for them, by operation",
     attributes: { operation },
@@ -67,7 +67,7 @@ const overruns = labelled<readonly [operation: string], Metric.Counter<number>>(
   })
 )
 
-const overrunCredits = labelled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
+const overrunCredits = labeled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
   Metric.counter("model_gateway_overrun_micro_credits_total", {
     description: "Micro-credits that requests cost beyond what was reserved, by operation",
     attributes: { operation },
@@ -75,7 +75,7 @@ const overrunCredits = labelled<readonly [operation: string], Metric.Counter<num
   })
 )
 
-const unchargedCredits = labelled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
+const unchargedCredits = labeled<readonly [operation: string], Metric.Counter<number>>(([operation]) =>
   Metric.counter("model_gateway_uncharged_micro_credits_total", {
     description:
       "Micro-credits that requests cost beyond what the limits of their keys allowed to charge, by operation",
@@ -84,7 +84,7 @@ const unchargedCredits = labelled<readonly [operation: string], Metric.Counter<n
   })
 )
 
-const jobs = labelled<readonly [status: string], Metric.Counter<number>>(([status]) =>
+const jobs = labeled<readonly [status: string], Metric.Counter<number>>(([status]) =>
   Metric.counter("model_gateway_video_jobs_total", {
     description: "Video jobs that entered a state, by state",
     attributes: { status },
@@ -148,7 +148,7 @@ export const workingOnVideoJob = <A, E, R>(work: Effect.Effect<A, E, R>): Effect
 /** The video jobs that this process works on now. */
 export const videoJobsInWorkUnsafe = (context: Context.Context<never>): number => jobsInWork.valueUnsafe(context).value
 
-const broadcasts = labelled<readonly [destination: string, outcome: string], Metric.Counter<number>>(
+const broadcasts = labeled<readonly [destination: string, outcome: string], Metric.Counter<number>>(
   ([destination, outcome]) =>
     Metric.counter("model_gateway_broadcast_events_total", {
       description: "Events sent to broadcast destinations, by kind of destination and outcome",
@@ -167,7 +167,7 @@ export const broadcast = (
   events: number
 ): Effect.Effect<void> => (events === 0 ? Effect.void : Metric.update(broadcasts(destination, outcome), events))
 
-const webhooks = labelled<readonly [outcome: string], Metric.Counter<number>>(([outcome]) =>
+const webhooks = labeled<readonly [outcome: string], Metric.Counter<number>>(([outcome]) =>
   Metric.counter("model_gateway_webhook_attempts_total", {
     description: "Attempts to deliver webhooks, by outcome. Failed: the delivery was given up",
     attributes: { outcome },
@@ -186,7 +186,7 @@ const waitingWebhooks = Metric.gauge("model_gateway_webhooks_waiting", {
 /** Sets the number of webhooks that wait. */
 export const webhooksWaiting = (count: number): Effect.Effect<void> => Metric.update(waitingWebhooks, count)
 
-const redisMisses = labelled<readonly [kind: string], Metric.Counter<number>>(([kind]) =>
+const redisMisses = labeled<readonly [kind: string], Metric.Counter<number>>(([kind]) =>
   Metric.counter("model_gateway_redis_fallbacks_total", {
     description: "Decisions that this process made by itself because Redis did not answer, by kind",
     attributes: { kind },

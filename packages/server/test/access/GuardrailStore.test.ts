@@ -15,7 +15,7 @@ const setUp = Effect.gen(function* () {
   return { organizationId, workspaceId, a: yield* make("a"), b: yield* make("b"), c: yield* make("c") }
 })
 
-/** A key of another organisation. */
+/** A key of another organization. */
 const stranger = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql`INSERT INTO organizations (id, name, created_at) VALUES ('elsewhere', 'Elsewhere', 0)`

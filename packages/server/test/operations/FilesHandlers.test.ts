@@ -82,7 +82,7 @@ const onDisk = Effect.gen(function* () {
   return yield* Effect.filter(yield* fs.readDirectory(`${folder}/files`, { recursive: true }), isFile)
 }).pipe(Effect.provide(NodeServices.layer))
 
-/** A key of another workspace of the same organisation. */
+/** A key of another workspace of the same organization. */
 const strangerKey = Effect.gen(function* () {
   const { workspace } = yield* TestGateway.TestGateway
   const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).create(workspace.organizationId, {
@@ -509,7 +509,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
         )
         expect((yield* ask(`/api/v1/files/${id}?workspace_id=${workspace.id}`)).status).toBe(200)
         expect((yield* ask(`/api/v1/files/${id}?workspace_id=${workspace.id.toUpperCase()}`)).status).toBe(200)
-        // A management key is a member of all of its organisation's workspaces.
+        // A management key is a member of all of its organization's workspaces.
         expect((yield* ask(`/api/v1/files/${id}?workspace_id=${workspace.id}`, { key: managementKey })).status).toBe(
           200
         )

@@ -1,5 +1,5 @@
 // The packages as they would be published, and the projects that install them, in a folder outside this repository:
-// inside it they would find the packages' sources by looking upwards.
+// inside it they would find the packages' sources by looking upward.
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -45,10 +45,10 @@ const drained: Attack = {
   skips: { neighbor: "the attack ends the process" },
   run: async (target) => {
     const { answer } = await poll(target)
-    const signalled = performance.now()
+    const signaled = performance.now()
     target.gateway.signal("SIGTERM")
     const ended = await answer
-    const took = performance.now() - signalled
+    const took = performance.now() - signaled
     return {
       figure: `${statusesOf([ended])}, ${milliseconds(took)} after the signal`,
       problems: [...problemsOf([ended], [200, 503]), ...(took > 3000 ? [`answered after ${milliseconds(took)}`] : [])]

@@ -127,11 +127,11 @@ const mixed: Attack = {
     const begun = performance.now()
     const half = Promise.all(halves.map((bytes) => converse(port, [bytes], { patience: 60_000 })))
     await pause(500)
-    const signalled = performance.now()
+    const signaled = performance.now()
     gateway.signal("SIGTERM")
-    const took = gateway.exited.then(() => performance.now() - signalled)
+    const took = gateway.exited.then(() => performance.now() - signaled)
     const received = await half
-    const halfTook = Math.max(...received.map(({ milliseconds }) => milliseconds)) - (signalled - begun)
+    const halfTook = Math.max(...received.map(({ milliseconds }) => milliseconds)) - (signaled - begun)
     const [polled, downloaded, uploaded, ended] = await Promise.all([polls, downloads, uploads, took])
     await lanes
 

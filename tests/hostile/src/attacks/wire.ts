@@ -187,10 +187,10 @@ const sigterm: Attack = {
     }
     const lanes = Promise.all(Array.from({ length: 128 }, lane))
     await pause(1500)
-    const signalled = performance.now()
+    const signaled = performance.now()
     gateway.signal("SIGTERM")
     await Promise.all([lanes, gateway.exited])
-    const took = performance.now() - signalled
+    const took = performance.now() - signaled
     // A connection that was refused, or that failed before anything was sent, was never busy.
     const reset = answers.filter(({ failure }) => failure !== undefined && failure !== "ECONNREFUSED")
     const served = answers.filter(({ status }) => status > 0)
