@@ -4,7 +4,7 @@ import { Option } from "effect"
 import { Flag } from "effect/cli"
 
 /** The largest whole number of credits that can be counted in micro-credits. */
-const largest = Math.floor(Number.MAX_SAFE_INTEGER / MicroCredits.perCredit)
+const maximum = Math.floor(Number.MAX_SAFE_INTEGER / MicroCredits.perCredit)
 
 /** The flag `name`. A number of credits that would have to be rounded is rejected. */
 export const make = (name: string, minimum: number): Flag.Flag<MicroCredits.MicroCredits> =>
@@ -15,6 +15,6 @@ export const make = (name: string, minimum: number): Flag.Flag<MicroCredits.Micr
         text.trim() === ""
           ? Option.none()
           : Option.filter(MicroCredits.exactly(Number(text)), (micro) => micro >= minimum * MicroCredits.perCredit),
-      () => `Expected a number of credits from ${minimum} to ${largest}, with at most 6 decimals`
+      () => `Expected a number of credits from ${minimum} to ${maximum}, with at most 6 decimals`
     )
   )

@@ -28,7 +28,7 @@ import * as Upstreams from "./Upstreams.ts"
 type OfferSettings = Pick<Settings, "anthropicBaseUrl" | "responseMemory" | "upstreams">
 
 /** The longest wait of an upstream: no shorter than that of any of its models. */
-const longestOf = ({ timeLimit }: Upstream, models: ReadonlyArray<Model>): Duration.Duration =>
+const maxTimeLimit = ({ timeLimit }: Upstream, models: ReadonlyArray<Model>): Duration.Duration =>
   [...models, { timeLimit }].reduce(
     (longest, { timeLimit = Duration.zero }) => Duration.max(longest, timeLimit),
     UpstreamHttp.defaultTimeLimit
@@ -58,7 +58,7 @@ const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSetting
     const { adapter, baseUrl, credential, dataPolicy, name } = upstream
     const added = configured.filter((each) => each.upstream === upstream).map(({ model }) => model)
     const models = [...(name === adapter.name ? adapter.models.filter(isKept) : []), ...added]
-    const timeLimit = longestOf(upstream, models)
+    const timeLimit = maxTimeLimit(upstream, models)
     const offers = yield* adapter.offers({ name, baseUrl, credential, timeLimit }, models).pipe(
       Effect.map((offers) => withDataPolicy(offers.map(withTimeLimit(upstream)), dataPolicy)),
       Effect.mapError((error) => invalid(error, configured))

@@ -33,7 +33,7 @@ export interface Options {
 }
 
 /** Bytes of a body that arrive quickly enough without reports of their progress. */
-const mostThroughFetch = 1024 * 1024
+const maxFetchBytes = 1024 * 1024
 
 /**
  * Provides the `HttpClient` that the layers of `BrowserGateway` and `BrowserClient` use. Its bodies
@@ -64,7 +64,7 @@ export const layer = (options: Options = {}): Layer.Layer<HttpClient.HttpClient>
     // XMLHttpRequest cannot leave out the cookies of the page's own origin.
     const isUpload =
       (request.body._tag === "FormData" ||
-        (request.body._tag === "Uint8Array" && request.body.contentLength > mostThroughFetch)) &&
+        (request.body._tag === "Uint8Array" && request.body.contentLength > maxFetchBytes)) &&
       init?.credentials !== "omit" &&
       Context.getOrUndefined(fiber.context, FetchHttpClient.Fetch) === undefined
     // A service worker has none.

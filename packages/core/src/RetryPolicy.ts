@@ -87,9 +87,9 @@ export interface Options {
   readonly schedule?: ((reason: RetryReason) => Schedule.Schedule<unknown, RetryReason>) | undefined
 }
 
-const backOff = (first: Duration.Input, longest: Duration.Duration): Schedule.Schedule<unknown, RetryReason> =>
+const backOff = (first: Duration.Input, maxDelay: Duration.Duration): Schedule.Schedule<unknown, RetryReason> =>
   Schedule.exponential(first).pipe(
-    Schedule.modifyDelay(({ duration }) => Effect.succeed(Duration.min(duration, longest))),
+    Schedule.modifyDelay(({ duration }) => Effect.succeed(Duration.min(duration, maxDelay))),
     Schedule.jittered
   )
 

@@ -80,7 +80,7 @@ const openList = 0x5b
 const closeList = 0x5d
 
 /** Longer names are not fields of the contract. */
-const longestName = 256
+const maxNameBytes = 256
 
 /** Names are tracked for the fields of the body and their members, for paths and the extraction. */
 const namedLevels = 2
@@ -137,8 +137,8 @@ export const make = ({ extract, keep, limits, maxItems = () => undefined }: Opti
   }
 
   const tooMany = (): Issue => {
-    const most = bounds[depth] ?? limits.entries
-    return { path: path(), message: `Expected at most ${most} ${isObject[depth] === 1 ? "members" : "items"}` }
+    const max = bounds[depth] ?? limits.entries
+    return { path: path(), message: `Expected at most ${max} ${isObject[depth] === 1 ? "members" : "items"}` }
   }
 
   const open = (object: boolean): Issue | undefined => {
@@ -223,7 +223,7 @@ export const make = ({ extract, keep, limits, maxItems = () => undefined }: Opti
   const noteName = (bytes: Uint8Array, from: number, to: number): void => {
     const name = names[depth]
     if (name === undefined) return
-    for (let at = from; at < to && name.length <= longestName; at++) name.push(bytes[at] ?? 0)
+    for (let at = from; at < to && name.length <= maxNameBytes; at++) name.push(bytes[at] ?? 0)
   }
 
   const push = (bytes: Uint8Array): Issue | undefined => {

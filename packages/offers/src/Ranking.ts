@@ -278,13 +278,13 @@ export const rank = Effect.fnUntraced(function* (
 // Money
 
 /**
- * The bytes of UTF-8, counted up to `most`. A token has at least one byte, so they are the most
+ * The bytes of UTF-8, counted up to `max`. A token has at least one byte, so they are the most
  * tokens that a text can have.
  *
  * @since 0.1.0
  */
-export const bytesUpTo = (text: string, most: number): number =>
-  text.length >= most ? most : Math.min(Buffer.byteLength(text), most)
+export const bytesUpTo = (text: string, max: number): number =>
+  text.length >= max ? max : Math.min(Buffer.byteLength(text), max)
 
 /** For the tokens that separate query and document. */
 const separators = 16
@@ -296,10 +296,10 @@ const separators = 16
  * @since 0.1.0
  */
 export const tokensOfPair =
-  (query: string, most: { readonly query: number; readonly pair: number }) =>
+  (query: string, max: { readonly query: number; readonly pair: number }) =>
   (document: string): number => {
-    const tokens = separators + bytesUpTo(query, most.query)
-    return tokens + bytesUpTo(document, Math.max(0, most.pair - tokens))
+    const tokens = separators + bytesUpTo(query, max.query)
+    return tokens + bytesUpTo(document, Math.max(0, max.pair - tokens))
   }
 
 /** The average bytes of a token, for upstreams that do not report tokens. */
@@ -319,7 +319,7 @@ export const quoteOf = (pricing: PerSearchUnit | PerToken, documents: number, to
 
 /**
  * What is charged: what the upstream counted. If it reports no tokens, their number is estimated
- * from `mostTokens`, the number that the quote is based on.
+ * from `maxTokens`, the number that the quote is based on.
  *
  * @since 0.1.0
  */
@@ -327,11 +327,11 @@ export const chargeOf = (
   pricing: PerSearchUnit | PerToken,
   { total_tokens }: Ranked,
   documents: number,
-  mostTokens: () => number
+  maxTokens: () => number
 ): Charge => {
   const tokens = total_tokens === undefined ? {} : { total_tokens }
   if (pricing.unit === "token") {
-    const counted = total_tokens ?? Math.ceil(mostTokens() / bytesPerToken)
+    const counted = total_tokens ?? Math.ceil(maxTokens() / bytesPerToken)
     return { cost: tokenCost(pricing, counted, 0), usage: tokens }
   }
   const search_units = searchUnits(documents)
@@ -350,7 +350,7 @@ export interface OfferOptions {
   readonly model: RerankModel
   readonly limits: Limits
   /** The most tokens that the model reads of a query, and of a query with a document. */
-  readonly mostTokens: { readonly query: number; readonly pair: number }
+  readonly maxTokens: { readonly query: number; readonly pair: number }
   /**
    * What counts for `sizePerCall`: what each call has anyway, and what a document adds. Default:
    * the document's tokens, with the query's, at most.
@@ -390,7 +390,7 @@ export interface OfferOptions {
  *     upstream,
  *     model,
  *     limits,
- *     mostTokens: { query: 512, pair: 1024 },
+ *     maxTokens: { query: 512, pair: 1024 },
  *     call: ({ query }, { documents }, credential) => {
  *       const body = { model: model.upstreamId, query, documents }
  *       const request = HttpClientRequest.post("rerank").pipe(HttpClientRequest.bodyJsonUnsafe(body))
@@ -407,7 +407,7 @@ export const offer = ({
   call,
   limits,
   model,
-  mostTokens,
+  maxTokens,
   passthrough: declaration,
   size,
   upstream
@@ -417,11 +417,11 @@ export const offer = ({
   const { imageTokens = 0 } = limits
   const capabilities = { image_documents: limits.imageTokens !== undefined }
   const tokensOf = (query: string) => {
-    const tokens = tokensOfPair(query, mostTokens)
+    const tokens = tokensOfPair(query, maxTokens)
     return ({ image, text = "" }: RerankDocument) =>
       image === undefined ? tokens(text) : imageTokens + (text === "" ? 0 : tokens(text))
   }
-  const most = ({ documents, query }: RerankRequest): number => {
+  const maxTokensOf = ({ documents, query }: RerankRequest): number => {
     const tokens = tokensOf(query)
     return documents.reduce((sum, document) => sum + tokens(document), 0)
   }
@@ -433,7 +433,7 @@ export const offer = ({
     pricing,
     capabilities,
     ...(passthrough === undefined ? {} : { passthrough }),
-    quote: (request) => quoteOf(pricing, request.documents.length, () => most(request)),
+    quote: (request) => quoteOf(pricing, request.documents.length, () => maxTokensOf(request)),
     run: Effect.fnUntraced(function* (request: RerankRequest, credential: Credential) {
       if (passthrough !== undefined) yield* Passthrough.check(passthrough, request)
       const texts = capabilities.image_documents
@@ -448,7 +448,7 @@ export const offer = ({
       )
       return {
         answer: { results: ranked.results },
-        charge: chargeOf(pricing, ranked, texts.length, () => most(request))
+        charge: chargeOf(pricing, ranked, texts.length, () => maxTokensOf(request))
       }
     })
   }

@@ -251,10 +251,10 @@ const parse = (text: string, response: HttpClientResponse.HttpClientResponse): E
   })
 
 /** The first bytes of a body as text. */
-const read = (response: HttpClientResponse.HttpClientResponse, most: number) => {
+const read = (response: HttpClientResponse.HttpClientResponse, maxBytes: number) => {
   let size = 0
   return response.stream.pipe(
-    Stream.takeUntil((chunk) => (size += chunk.length) > most),
+    Stream.takeUntil((chunk) => (size += chunk.length) > maxBytes),
     Stream.decodeText,
     Stream.mkString
   )

@@ -138,12 +138,12 @@ const tokensPerChunk = 500
  * chunk, as it takes at most half of the model's context. Cohere cuts documents off at
  * `max_tokens_per_doc`.
  */
-const mostSearchUnits = (request: RerankRequest, documents: ReadonlyArray<string>): number => {
-  const maxTokens = maxTokensOf(request)
-  const most = isCount(maxTokens) ? maxTokens : defaultMaxTokens
+const maxSearchUnits = (request: RerankRequest, documents: ReadonlyArray<string>): number => {
+  const requested = maxTokensOf(request)
+  const maxTokens = isCount(requested) ? requested : defaultMaxTokens
   const room = tokensPerChunk - Ranking.bytesUpTo(request.query, tokensPerChunk / 2)
   let chunks = 0
-  for (const text of documents) chunks += Math.max(1, Math.ceil(Ranking.bytesUpTo(text, most) / room))
+  for (const text of documents) chunks += Math.max(1, Math.ceil(Ranking.bytesUpTo(text, maxTokens) / room))
   return searchUnits(chunks)
 }
 
@@ -153,7 +153,7 @@ const mostSearchUnits = (request: RerankRequest, documents: ReadonlyArray<string
  */
 const certainSearchUnits = (request: RerankRequest, documents: ReadonlyArray<string>): number | undefined => {
   const least = searchUnits(documents.length)
-  return mostSearchUnits(request, documents) === least ? least : undefined
+  return maxSearchUnits(request, documents) === least ? least : undefined
 }
 
 /** A rerank model with a price per search unit. */
@@ -176,7 +176,7 @@ const rerank = (
   quote: (request) => {
     const texts = request.documents.map(({ text = "" }) => text)
     // Each call is rounded up to whole search units.
-    const units = Ranking.split(texts, limits).reduce((sum, part) => sum + mostSearchUnits(request, part.documents), 0)
+    const units = Ranking.split(texts, limits).reduce((sum, part) => sum + maxSearchUnits(request, part.documents), 0)
     return cost(model.pricing.microCredits, units)
   },
   run: Effect.fnUntraced(function* (request: RerankRequest, credential: Credential) {

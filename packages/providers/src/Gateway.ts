@@ -156,7 +156,7 @@ const videoOf = (model: VideoModel, { upscale }: VideoOffer["capabilities"], req
 const badResponse = (description: string) => new ProviderError({ reason: new BadResponse({ description }) })
 
 /** More credits for one call are not a price but a mistake. */
-const mostCredits = 1_000_000
+const maxCredits = 1_000_000
 
 /** What the upstream charged. If it does not say: what its price amounts to. */
 const costOf = (
@@ -165,7 +165,7 @@ const costOf = (
 ): Effect.Effect<MicroCredits.MicroCredits, ProviderError> => {
   const credits = usage?.cost ?? undefined
   if (credits === undefined) return Effect.succeed(otherwise)
-  const charged = credits < 0 || credits > mostCredits ? Option.none() : MicroCredits.fromCredits(credits)
+  const charged = credits < 0 || credits > maxCredits ? Option.none() : MicroCredits.fromCredits(credits)
   return Option.match(charged, {
     onNone: () => Effect.fail(badResponse("a cost that cannot be")),
     onSome: Effect.succeed
@@ -229,10 +229,13 @@ const checkCounts = (usage: { readonly [name: string]: number | undefined } = {}
 // Offers
 
 /** The most tokens of a request. Nothing is known of the limits of the upstream's model. */
-const mostTokens = ({ documents, query }: RerankRequest): number => {
-  const most = Number.MAX_SAFE_INTEGER
-  const tokensOf = Ranking.tokensOfPair(query, { query: most, pair: most })
-  return documents.reduce((sum, { image = "", text = "" }) => sum + tokensOf(text) + Ranking.bytesUpTo(image, most), 0)
+const maxTokens = ({ documents, query }: RerankRequest): number => {
+  const unlimited = Number.MAX_SAFE_INTEGER
+  const tokensOf = Ranking.tokensOfPair(query, { query: unlimited, pair: unlimited })
+  return documents.reduce(
+    (sum, { image = "", text = "" }) => sum + tokensOf(text) + Ranking.bytesUpTo(image, unlimited),
+    0
+  )
 }
 
 const rerank = (
@@ -249,7 +252,7 @@ const rerank = (
   pricing,
   capabilities,
   passthrough: passthroughOf(upstream.name),
-  quote: (request) => Ranking.quoteOf(pricing, request.documents.length, () => mostTokens(request)),
+  quote: (request) => Ranking.quoteOf(pricing, request.documents.length, () => maxTokens(request)),
   run: Effect.fn("Gateway.rerank")(function* (request: RerankRequest, credential: Credential) {
     const preferences = yield* preferencesOf(upstream.name, request)
     const { documents, query, top_n } = request
@@ -269,7 +272,7 @@ const rerank = (
     if (flaw !== undefined) return yield* badResponse(flaw)
     yield* checkCounts(usage)
     const ranked = { results, total_tokens: usage?.total_tokens }
-    const own = Ranking.chargeOf(pricing, ranked, documents.length, () => mostTokens(request))
+    const own = Ranking.chargeOf(pricing, ranked, documents.length, () => maxTokens(request))
     return {
       answer: {
         results: Ranking.normalize(results)

@@ -29,7 +29,7 @@ import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 const documentsPerCall = 2048
 
 /** The context of `jina-reranker-v3`, the largest. */
-const mostTokens = { query: 131_072, pair: 131_072 }
+const maxTokens = { query: 131_072, pair: 131_072 }
 
 const passthrough: Passthrough.Declaration = {
   documented: ["truncation"],
@@ -100,7 +100,7 @@ export const adapter: Adapter = {
     expected: "must be a rerank model with a price per token",
     reasonOf,
     limits: { documentsPerCall, sendsImages: true },
-    mostTokens,
+    maxTokens,
     passthrough,
     issueOf,
     toBody,

@@ -26,7 +26,7 @@ import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 const perCall = { documentsPerCall: 32, sizePerCall: 2_000_000 }
 
 /** The server tells its limit in `/info` only. Few models read more. */
-const mostTokens = { query: 32_768, pair: 32_768 }
+const maxTokens = { query: 32_768, pair: 32_768 }
 
 const passthrough: Passthrough.Declaration = {
   documented: ["raw_scores", "truncate", "truncation_direction"],
@@ -88,7 +88,7 @@ export const adapter: Adapter = {
     expected: "must be a rerank model",
     reasonOf,
     limits: perCall,
-    mostTokens,
+    maxTokens,
     passthrough,
     size: { overhead: (request) => bytesOfJson(toBody(request, [])), of: bytesOfJson },
     toBody: (_model, request, { documents }) => toBody(request, documents),

@@ -27,7 +27,7 @@ import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 const perCall = { documentsPerCall: 1000, sizePerCall: 600_000 }
 
 /** Of `rerank-2.5`, the largest. Voyage cuts the rest off. */
-const mostTokens = { query: 8000, pair: 32_000 }
+const maxTokens = { query: 8000, pair: 32_000 }
 
 const passthrough: Passthrough.Declaration = {
   documented: ["truncation"],
@@ -79,7 +79,7 @@ export const adapter: Adapter = {
     expected: "must be a rerank model with a price per token",
     reasonOf,
     limits: perCall,
-    mostTokens,
+    maxTokens,
     passthrough,
     toBody,
     response: Response,

@@ -13,7 +13,7 @@
 import type { AspectRatio, Resolution } from "@model-gateway/core/Video"
 import { Effect, Option, Schema } from "effect"
 import { Worker } from "node:worker_threads"
-import { greatestLongSide, greatestShortSide, shortestSide } from "./internal/titleCardBounds.ts"
+import { maxLongSide, maxShortSide, minSide } from "./internal/titleCardBounds.ts"
 import { Job, Message } from "./internal/titleCardJob.ts"
 
 /**
@@ -91,10 +91,10 @@ export const sizeOf = (request: {
   const [width = Number.NaN, height = Number.NaN] = size.split("x").map(Number)
   if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height)) return refuse(`${size} is not WIDTHxHEIGHT`)
   const [short, long] = width < height ? [width, height] : [height, width]
-  if (short > greatestShortSide || long > greatestLongSide) {
+  if (short > maxShortSide || long > maxLongSide) {
     return refuse(`${size} is above 1080p, the maximum for title cards`)
   }
-  if (short < shortestSide) return refuse(`${size} is too small: each side needs at least ${shortestSide} pixels`)
+  if (short < minSide) return refuse(`${size} is too small: each side needs at least ${minSide} pixels`)
   if (width % 2 !== 0 || height % 2 !== 0) return refuse(`${size} has an odd side; H.264 needs even ones`)
   const contradicts =
     request.resolution === undefined

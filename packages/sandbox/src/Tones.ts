@@ -23,17 +23,17 @@ const hopSeconds = 0.006
  * The minimum fraction of a window's energy in the two tones. White noise has 1 % to 5 %, speech
  * rarely 30 %.
  */
-const leastShare = 0.4
+const minShare = 0.4
 /** The tones of one press may differ by 10 dB. */
-const greatestTwist = 10
+const maxTwist = 10
 /** A tone must be 5 dB louder than the other tones of its group. */
-const leastLead = 10 ** 0.5
+const minLead = 10 ** 0.5
 /** Below this mean square (about -60 dB) is silence. */
-const leastPower = 1e-6
+const minPower = 1e-6
 /** Minimum length of a press: 40 ms must be detected, less than 23 ms must not (ITU-T Q.24). */
-const leastPress = 0.03
+const minPress = 0.03
 /** A gap up to this length is a line error, not a new press. */
-const greatestHole = 0.014
+const maxHole = 0.014
 /** A pause of this length starts a new segment. */
 const pause = 0.5
 
@@ -134,7 +134,7 @@ const makeDetector = (sampleRate: number, size: number): ((window: Float32Array)
       if ((powers[at] ?? 0) > (powers[best] ?? 0)) best = at
     }
     for (let at = from; at < from + 4; at++) {
-      if (at !== best && (powers[at] ?? 0) * leastLead > (powers[best] ?? 0)) return undefined
+      if (at !== best && (powers[at] ?? 0) * minLead > (powers[best] ?? 0)) return undefined
     }
     return best
   }
@@ -142,7 +142,7 @@ const makeDetector = (sampleRate: number, size: number): ((window: Float32Array)
   return (window) => {
     let energy = 0
     for (let i = 0; i < size; i++) energy += (window[i] ?? 0) ** 2
-    if (energy < leastPower * size) return undefined
+    if (energy < minPower * size) return undefined
     for (let at = 0; at < 8; at++) {
       const coefficient = coefficients[at] ?? 0
       let before = 0
@@ -160,8 +160,8 @@ const makeDetector = (sampleRate: number, size: number): ((window: Float32Array)
     if (row === undefined || column === undefined) return undefined
     const low = powers[row] ?? 0
     const high = powers[column] ?? 0
-    if (low + high < leastShare * energy) return undefined
-    if (Math.abs(10 * Math.log10(high / low)) > greatestTwist) return undefined
+    if (low + high < minShare * energy) return undefined
+    if (Math.abs(10 * Math.log10(high / low)) > maxTwist) return undefined
     return { key: row * 4 + (column - 4), power: low + high }
   }
 }
@@ -170,7 +170,7 @@ const milliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1
 
 const collect = (heard: Int8Array, power: Float32Array, hop: number, duration: number): ReadonlyArray<Press> => {
   const found: Array<Press> = []
-  const hole = Math.floor(greatestHole / hop)
+  const hole = Math.floor(maxHole / hop)
   for (let frame = 0; frame < heard.length;) {
     const key = heard[frame] ?? -1
     if (key === -1) {
@@ -195,7 +195,7 @@ const collect = (heard: Int8Array, power: Float32Array, hop: number, duration: n
     while (last > first && (power[last] ?? 0) < loudest / 4) last--
     const start = Math.max(0, (first - 0.5) * hop)
     const stop = Math.min(duration, (last + 0.5) * hop)
-    if (stop - start >= leastPress) {
+    if (stop - start >= minPress) {
       found.push({ key: keys.charAt(key), start: milliseconds(start), end: milliseconds(stop) })
     }
     frame = end + 1

@@ -7,7 +7,7 @@ export interface Dice {
   /** From 0 (inclusive) to 1 (exclusive). */
   readonly next: () => number
   /** An integer between both, inclusive. */
-  readonly int: (least: number, most: number) => number
+  readonly int: (min: number, max: number) => number
   readonly chance: (probability: number) => boolean
   readonly pick: <A>(from: readonly [A, ...ReadonlyArray<A>]) => A
   readonly bytes: (size: number) => Uint8Array
@@ -17,7 +17,7 @@ export interface Dice {
 export const make = (seed: number, name: string): Dice => {
   const random = Effect.runSync(Random.withSeed(Effect.service(Random.Random), `${seed} ${name}`))
   const next = () => random.nextDoubleUnsafe()
-  const int = (least: number, most: number) => least + Math.floor(next() * (most - least + 1))
+  const int = (min: number, max: number) => min + Math.floor(next() * (max - min + 1))
   return {
     random,
     next,

@@ -19,9 +19,9 @@ const distance = (a: string, b: string): number => {
 }
 
 /** A shorter name is a part of too many others. */
-const shortestPart = 3
+const minPartLength = 3
 
-const isPart = (part: string, whole: string): boolean => part.length >= shortestPart && whole.includes(part)
+const isPart = (part: string, whole: string): boolean => part.length >= minPartLength && whole.includes(part)
 
 /**
  * How far two names are apart, without regard to case. What a name lacks to one that it is a part

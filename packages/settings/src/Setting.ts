@@ -264,9 +264,9 @@ const spanSchema = ({ maximum = Duration.infinity, minimum }: Span) =>
   )
 
 const spanAllowed = ({ maximum, minimum }: Span): string => {
-  const most = maximum === undefined ? undefined : formatDuration(maximum)
-  if (minimum === undefined) return `a duration above 0 seconds${most === undefined ? "" : ` and up to ${most}`}`
-  return between("a duration", { minimum: formatDuration(minimum), maximum: most })
+  const max = maximum === undefined ? undefined : formatDuration(maximum)
+  if (minimum === undefined) return `a duration above 0 seconds${max === undefined ? "" : ` and up to ${max}`}`
+  return between("a duration", { minimum: formatDuration(minimum), maximum: max })
 }
 
 /**

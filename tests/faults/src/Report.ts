@@ -4,7 +4,7 @@ import type { Result } from "./Run.ts"
 import { type Failure, shrink } from "./Shrink.ts"
 
 /** Lines before the first broken promise that are shown. */
-const most = 60
+const maxListed = 60
 
 /** The command that runs a seed again. */
 export const command = (seed: number, store: Store): string => `pnpm chaos --store ${store} --seed ${seed}`
@@ -13,7 +13,7 @@ const text = (seed: number, store: Store, failure: Failure): string => {
   const { plan, result } = failure
   const at = result.lines.findIndex((line) => line.includes(" VIOLATED "))
   const end = at === -1 ? result.lines.length : at + 1
-  const shown = result.lines.slice(Math.max(0, end - most), end)
+  const shown = result.lines.slice(Math.max(0, end - maxListed), end)
   return [
     `Seed ${seed} on ${store} breaks:`,
     ...result.violations.map(({ invariant, what }) => `  ${invariant}: ${what}`),

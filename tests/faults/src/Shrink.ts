@@ -19,11 +19,11 @@ const parts = (plan: Plan, list: (typeof lists)[number], size: number): Readonly
   }))
 }
 
-/** Tries at most `most` shorter plans. */
+/** Tries at most `maxTried` shorter plans. */
 export const shrink = async (
   failure: Failure,
   run: (plan: Plan) => Promise<Result>,
-  most: number
+  maxTried: number
 ): Promise<Failure> => {
   const invariant = failure.result.violations[0]?.invariant
   let best = failure
@@ -31,7 +31,7 @@ export const shrink = async (
   for (const list of lists) {
     for (let size = Math.max(1, best.plan[list].length); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
       // Each success starts over with the shorter plan, as its parts have moved.
-      for (let at = 0; at < Math.ceil(best.plan[list].length / size) && tried < most;) {
+      for (let at = 0; at < Math.ceil(best.plan[list].length / size) && tried < maxTried;) {
         const plan = parts(best.plan, list, size)[at]
         if (plan === undefined) break
         tried++

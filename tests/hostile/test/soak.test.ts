@@ -10,8 +10,8 @@ describe("the Node client", () => {
     },
     async () => {
       const result = await Soak.run({
-        limits: { attempt: 1000, deadline: 3000, stall: 800, longestRetryAfter: 1100 },
-        longestPause: 100,
+        limits: { attempt: 1000, deadline: 3000, stall: 800, maxRetryAfter: 1100 },
+        maxPauseMillis: 100,
         minutes: 0.1,
         seed: 20_261_122,
         workers: 12

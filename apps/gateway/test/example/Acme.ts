@@ -41,7 +41,7 @@ export const adapter: Adapter = {
           upstream,
           model,
           limits,
-          mostTokens: { query: 1000, pair: 8000 },
+          maxTokens: { query: 1000, pair: 8000 },
           call: ({ query }, { documents, top_n }, credential) => {
             const body = { model: model.upstreamId, query, texts: documents, limit: top_n }
             const request = HttpClientRequest.bodyJsonUnsafe(HttpClientRequest.post("rank"), body)

@@ -9,9 +9,9 @@ import * as Schema from "effect/Schema"
 /** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const maxBytesPerUnit = 3
 
-const isWithinBytes = (text: string, most: number): boolean => {
-  if (text.length > most) return false
-  if (text.length * maxBytesPerUnit <= most) return true
+const isWithinBytes = (text: string, max: number): boolean => {
+  if (text.length > max) return false
+  if (text.length * maxBytesPerUnit <= max) return true
   let bytes = 0
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)
@@ -21,7 +21,7 @@ const isWithinBytes = (text: string, most: number): boolean => {
       bytes += 4
       at++
     } else bytes += 3
-    if (bytes > most) return false
+    if (bytes > max) return false
   }
   return true
 }
@@ -32,17 +32,17 @@ const sizeOf = (bytes: number): string =>
   bytes % 1_048_576 === 0 ? `${bytes / 1_048_576} MiB` : bytes % 1024 === 0 ? `${bytes / 1024} KiB` : `${bytes} bytes`
 
 /**
- * At most `most` bytes of UTF-8. In OpenAPI it becomes `maxLength`, which is correct because a text
+ * At most `max` bytes of UTF-8. In OpenAPI it becomes `maxLength`, which is correct because a text
  * never has more characters than bytes.
  */
-export const isMaxBytes = (most: number) =>
-  Schema.makeFilter((text: string) => isWithinBytes(text, most), {
-    ...Schema.isMaxLength(most).annotations,
-    expected: `at most ${sizeOf(most)} of UTF-8`
+export const isMaxBytes = (max: number) =>
+  Schema.makeFilter((text: string) => isWithinBytes(text, max), {
+    ...Schema.isMaxLength(max).annotations,
+    expected: `at most ${sizeOf(max)} of UTF-8`
   })
 
-/** At most `most` items. */
-export const isMaxItems = (most: number) => Schema.isMaxLength(most, { expected: `at most ${most} items` })
+/** At most `max` items. */
+export const isMaxItems = (max: number) => Schema.isMaxLength(max, { expected: `at most ${max} items` })
 
 /**
  * Subtracts the smallest possible JSON size of a value from a budget of bytes. A negative result
@@ -59,8 +59,8 @@ const leftAfter = (value: Schema.Json, budget: number): number => {
   return left
 }
 
-/** At most `most` bytes as JSON. */
-export const isMaxJsonBytes = (most: number) =>
-  Schema.makeFilter((value: Schema.Json) => leftAfter(value, most) >= 0 && isWithinBytes(JSON.stringify(value), most), {
-    expected: `JSON of at most ${sizeOf(most)}`
+/** At most `max` bytes as JSON. */
+export const isMaxJsonBytes = (max: number) =>
+  Schema.makeFilter((value: Schema.Json) => leftAfter(value, max) >= 0 && isWithinBytes(JSON.stringify(value), max), {
+    expected: `JSON of at most ${sizeOf(max)}`
   })

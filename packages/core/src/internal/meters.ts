@@ -20,13 +20,13 @@ export interface Meters {
 /** A program may pass on the model names of its users. The names after these count as one. */
 const maxModels = 100
 
-const longestName = 100
+const maxNameLength = 100
 
 export const makeMeters = (): Meters => {
   const models = new Set<string>()
   const labelOf = (model: string): string => {
     if (models.has(model)) return model
-    if (models.size >= maxModels || model.length > longestName) return "_OTHER"
+    if (models.size >= maxModels || model.length > maxNameLength) return "_OTHER"
     models.add(model)
     return model
   }

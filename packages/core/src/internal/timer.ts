@@ -12,7 +12,7 @@ import * as Exit from "effect/Exit"
 const liveClock = Context.get(Context.empty(), Clock.Clock)
 
 /** The longest timer of the platform, in milliseconds. */
-const longest = 2 ** 31 - 1
+const maxMillis = 2 ** 31 - 1
 
 /**
  * Runs `onTime` when so many milliseconds of the context's clock have passed, or after 24 days if
@@ -20,7 +20,7 @@ const longest = 2 ** 31 - 1
  */
 export const start = (context: Context.Context<never>, millis: number, onTime: () => void): (() => void) => {
   const clock = Context.get(context, Clock.Clock)
-  const limited = Math.min(millis, longest)
+  const limited = Math.min(millis, maxMillis)
   if (clock === liveClock) {
     // oxlint-disable-next-line no-restricted-globals -- the clock of the context is this one
     const timer = setTimeout(onTime, limited)

@@ -112,7 +112,7 @@ const transportError = (request: HttpClientRequest.HttpClientRequest, cause: unk
   new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
 
 /** Larger bodies are sent in blocks, because the progress within one block is not known. */
-const mostAtOnce = 1024 * 1024
+const maxWriteBytes = 1024 * 1024
 
 const blockSize = 256 * 1024
 
@@ -123,7 +123,7 @@ function* blocksOf(bytes: Uint8Array): Iterable<Uint8Array> {
 const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): string | Uint8Array | Readable | null => {
   switch (body._tag) {
     case "Uint8Array":
-      return body.contentLength > mostAtOnce ? Readable.from(blocksOf(body.body)) : (body.text ?? body.body)
+      return body.contentLength > maxWriteBytes ? Readable.from(blocksOf(body.body)) : (body.text ?? body.body)
     case "Raw":
       return body.body instanceof Readable ? body.body : null
     default:

@@ -137,7 +137,7 @@ const firstFrom = (positions: ReadonlyArray<number>, index: number, position: nu
  * The longest audio that a decoder reads which knows these headers only: it goes from a frame to
  * the first header behind it.
  */
-const longestOf = ({ lengths, positions, seconds }: Headers): number => {
+const maxSecondsOf = ({ lengths, positions, seconds }: Headers): number => {
   const after = new Float64Array(positions.length + 1)
   let longest = 0
   for (let index = positions.length - 1; index >= 0; index -= 1) {
@@ -180,11 +180,11 @@ export const seconds = (bytes: AudioBytes, from: number, to: number = bytes.size
   const headers = headersOf(bytes, from, to)
   const { kinds } = headers
   const isAdts = (index: number) => (kinds[index] ?? 0) >= firstAdts
-  let longest = Math.max(longestOf(headers), longestOf(confirmed(headers)))
+  let longest = Math.max(maxSecondsOf(headers), maxSecondsOf(confirmed(headers)))
   /** Most headers by chance are too few to be longer than the file's own frames. */
   const consider = (keep: (index: number) => boolean): void => {
     const total = headers.seconds.reduce((sum, value, index) => (keep(index) ? sum + value : sum), 0)
-    if (total > longest) longest = Math.max(longest, longestOf(only(headers, keep)))
+    if (total > longest) longest = Math.max(longest, maxSecondsOf(only(headers, keep)))
   }
   consider(isAdts)
   consider((index) => !isAdts(index))
@@ -194,7 +194,7 @@ export const seconds = (bytes: AudioBytes, from: number, to: number = bytes.size
 
 /** The longest audio in seconds of frames that follow each other, between two positions. */
 export const secondsInARow = (bytes: AudioBytes, from: number, to: number): number =>
-  longestOf(confirmed(headersOf(bytes, from, to)))
+  maxSecondsOf(confirmed(headersOf(bytes, from, to)))
 
 /** Where the audio starts: decoders skip tags (ID3v2) by their size. */
 export const afterTags = ({ read, size }: AudioBytes): number => {

@@ -51,7 +51,7 @@ const notAudio = (message: string): Answer => ({ _tag: "NotAudio", message })
  * The longest audio that any decoder can read in the file, from all of its bytes: the file's own
  * statements may be wrong, and upstreams bill what their decoder reads.
  */
-const longestReading = async (format: AudioFormat, bytes: AudioBytes, input: Media.Input): Promise<number> => {
+const maxSecondsOf = async (format: AudioFormat, bytes: AudioBytes, input: Media.Input): Promise<number> => {
   switch (format) {
     case "wav":
       return AudioWav.seconds(bytes)
@@ -95,7 +95,7 @@ const measure = async (source: Media.Source, bytes: AudioBytes): Promise<Answer>
     const stated = await trackDuration(input)
     if (stated === null) return notAudio(`the ${format} file has no audio track`)
     // Sums of fractions are a little more than the whole second.
-    const read = Math.round((await longestReading(format, bytes, input)) * 1e6) / 1e6
+    const read = Math.round((await maxSecondsOf(format, bytes, input)) * 1e6) / 1e6
     const duration = Math.max(stated, read)
     return Number.isFinite(duration) && duration > 0
       ? { _tag: "Measured", format, duration }

@@ -40,12 +40,12 @@ export interface Failure {
 }
 
 /** A longer wait is a mistake of the upstream: about thirty years. */
-const longestSeconds = 999_999_999
+const maxSeconds = 999_999_999
 
 /** The wait of `Retry-After`. A date in the past is no wait. */
 export const retryAfterOf = (headers: Headers.Headers, now: number): Duration.Duration | undefined => {
   const wait = RetryAfter.seconds(headers, now)
-  return wait === undefined || wait > longestSeconds ? undefined : Duration.seconds(Math.max(0, wait))
+  return wait === undefined || wait > maxSeconds ? undefined : Duration.seconds(Math.max(0, wait))
 }
 
 /** The longer wait. */

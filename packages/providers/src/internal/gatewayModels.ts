@@ -140,14 +140,14 @@ const videoParameters = (
   const aspect_ratios = known(AspectRatio.literals, video.supported_aspect_ratios)
   const durations = video.supported_durations ?? []
   const [shortest, longest] = durations.length === 0 ? [5, 60] : [Math.min(...durations), Math.max(...durations)]
-  const most = wholeSeconds(max_duration ?? longest)
+  const maxDuration = wholeSeconds(max_duration ?? longest)
   return {
     ...(resolutions === undefined ? {} : { resolutions }),
     ...(aspect_ratios === undefined ? {} : { aspect_ratios }),
-    max_duration: most,
+    max_duration: maxDuration,
     // A request without a duration is sent with this one. Of unknown defaults, the shortest costs
     // least.
-    default_duration: Math.min(wholeSeconds(video.default_duration ?? shortest), most),
+    default_duration: Math.min(wholeSeconds(video.default_duration ?? shortest), maxDuration),
     prompt_optional,
     frame_images: (video.supported_frame_images?.length ?? 1) > 0,
     last_frame: video.supported_frame_images?.includes("last_frame") ?? true,

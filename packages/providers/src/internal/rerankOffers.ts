@@ -18,7 +18,7 @@ import { overHttp, type Options as OffersOptions } from "./offers.ts"
 export interface Options<A>
   extends
     Pick<OffersOptions<RerankModel>, "isModel" | "expected" | "reasonOf">,
-    Pick<Ranking.OfferOptions, "mostTokens" | "size"> {
+    Pick<Ranking.OfferOptions, "maxTokens" | "size"> {
   /** The limits of a model whose `parameters` state none. */
   readonly limits: Parameters<typeof Ranking.limitsOf>[1]
   readonly passthrough: Passthrough.Declaration
@@ -37,7 +37,7 @@ export const isPerToken = (model: Model): model is RerankModel =>
 export const rerankOffers = <A>({
   issueOf,
   limits,
-  mostTokens,
+  maxTokens,
   passthrough,
   response,
   size,
@@ -53,7 +53,7 @@ export const rerankOffers = <A>({
           upstream,
           model,
           limits,
-          mostTokens,
+          maxTokens,
           passthrough,
           ...(size === undefined ? {} : { size }),
           call: (request, part, credential) => {

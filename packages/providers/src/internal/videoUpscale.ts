@@ -107,7 +107,7 @@ const videoIssues = (id: string, { upscale }: Parameters, request: VideoRequest)
     ]
   }
   const { max_frames = Infinity, max_frames_with_prompt = max_frames, max_seconds } = upscale
-  const most = (request.prompt ?? "") === "" ? max_frames : max_frames_with_prompt
+  const maxFrames = (request.prompt ?? "") === "" ? max_frames : max_frames_with_prompt
   return [
     ...issue(
       found.seconds > max_seconds,
@@ -115,9 +115,9 @@ const videoIssues = (id: string, { upscale }: Parameters, request: VideoRequest)
       `${id} upscales videos of at most ${max_seconds} seconds, not ${found.seconds}`
     ),
     ...issue(
-      found.frames > most,
+      found.frames > maxFrames,
       video.path,
-      `${id} upscales at most ${most} frames${most === max_frames ? "" : " with a prompt"}, not ${found.frames}`
+      `${id} upscales at most ${maxFrames} frames${maxFrames === max_frames ? "" : " with a prompt"}, not ${found.frames}`
     )
   ]
 }

@@ -20,7 +20,7 @@ export const emptyAccount = "You do not have enough credits to run this task."
 
 const refusal = (status, error = documentedMessages[status]) => ({ status, body: { error } })
 
-const isInteger = (least, most) => (value) => Number.isInteger(value) && value >= least && value <= most
+const isInteger = (min, max) => (value) => Number.isInteger(value) && value >= min && value <= max
 const isText = (value) => typeof value === "string" && value.length >= 1 && value.length <= 1000
 const isUri = (value) =>
   typeof value === "string" &&

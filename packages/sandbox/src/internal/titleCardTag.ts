@@ -4,29 +4,19 @@
  * this kind, but copy comments. A comment would therefore say what the video no longer is.
  */
 import * as Schema from "effect/Schema"
-import {
-  drawnPrompt,
-  greatestLongSide,
-  greatestShortSide,
-  longestPrompt,
-  maxDuration,
-  shortestSide
-} from "./titleCardBounds.ts"
+import { drawnPrompt, maxLongSide, maxShortSide, maxPromptLength, maxDuration, minSide } from "./titleCardBounds.ts"
 
-const Side = Schema.Int.check(
-  Schema.isBetween({ minimum: shortestSide, maximum: greatestLongSide }),
-  Schema.isMultipleOf(2)
-)
+const Side = Schema.Int.check(Schema.isBetween({ minimum: minSide, maximum: maxLongSide }), Schema.isMultipleOf(2))
 
 /** A card that the renderer can make. The file comes from a caller, so every field has bounds. */
 export const Card = Schema.Struct({
   width: Side,
   height: Side,
-  prompt: Schema.String.check(Schema.isMaxLength(longestPrompt)),
+  prompt: Schema.String.check(Schema.isMaxLength(maxPromptLength)),
   duration: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxDuration })),
   seed: Schema.Finite,
   creativity: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })))
-}).check(Schema.makeFilter(({ height, width }) => Math.min(width, height) <= greatestShortSide))
+}).check(Schema.makeFilter(({ height, width }) => Math.min(width, height) <= maxShortSide))
 
 export type Card = typeof Card.Type
 

@@ -54,7 +54,7 @@ export class InvalidProviderKey extends Data.TaggedError("InvalidProviderKey")<{
 }> {}
 
 /** The provider keys that a workspace can have. */
-export const mostKeys = 100
+export const maxKeys = 100
 
 const credentialPrefix = "byok_"
 
@@ -69,7 +69,7 @@ export class ProviderKeys extends Context.Service<
       input: CreateProviderKey
     ) => Effect.Effect<ProviderKey, InvalidProviderKey | Workspace.WorkspaceNotFound | StorageError>
     readonly get: (organizationId: string, id: string) => Effect.Effect<ProviderKey, ProviderKeyNotFound | StorageError>
-    /** All of a workspace, in the order of creation: at most {@link mostKeys}. */
+    /** All of a workspace, in the order of creation: at most {@link maxKeys}. */
     readonly list: (workspaceId: string) => Effect.Effect<ReadonlyArray<ProviderKey>, StorageError>
     readonly update: (
       organizationId: string,
@@ -173,10 +173,10 @@ export const make = Effect.gen(function* () {
   ) {
     yield* Workspace.lock(sql, workspaceId)
     const stored = (yield* rowsOf(workspaceId)).map(keyRow)
-    if (stored.length >= mostKeys) {
+    if (stored.length >= maxKeys) {
       return yield* new InvalidProviderKey({
         path: "workspace_id",
-        message: `The workspace already has ${mostKeys} provider keys. Delete one first`
+        message: `The workspace already has ${maxKeys} provider keys. Delete one first`
       })
     }
     const now = yield* Clock.currentTimeMillis

@@ -94,12 +94,12 @@ export const answerOf = Effect.fnUntraced(function* (
 })
 
 /**
- * The columns of an answer of at most `most` bytes. For a larger answer only the status is written.
+ * The columns of an answer of at most `maxBytes`. For a larger answer only the status is written.
  */
-export const columnsOf = (answer: PackedAnswer, most: number) => {
+export const columnsOf = (answer: PackedAnswer, maxBytes: number) => {
   const { body, headers, status } = answer
   const bytes = bytesOf(answer)
-  if (bytes > most) return { status, headers: null, body: null, packed: null, bytes: rowBytes }
+  if (bytes > maxBytes) return { status, headers: null, body: null, packed: null, bytes: rowBytes }
   return typeof body === "string"
     ? { status, headers: JSON.stringify(headers), body, packed: null, bytes }
     : { status, headers: JSON.stringify(headers), body: null, packed: body, bytes }

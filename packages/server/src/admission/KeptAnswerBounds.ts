@@ -33,14 +33,14 @@ const bytesAtOnce = 4 * 1024 * 1024
 const rowsAtOnce = 100
 
 /**
- * The first rows until they free `least` bytes, plus further rows that fit into `most`, up to the
+ * The first rows until they free `minBytes`, plus further rows that fit into `maxBytes`, up to the
  * limit of one deletion.
  */
-const some = (victims: ReadonlyArray<Place>, least: number, most: number): ReadonlyArray<Place> => {
+const some = (victims: ReadonlyArray<Place>, minBytes: number, maxBytes: number): ReadonlyArray<Place> => {
   let freed = 0
   let count = 0
   for (const { bytes } of victims) {
-    if (freed >= bytesAtOnce || (freed >= least && freed + bytes > most)) break
+    if (freed >= bytesAtOnce || (freed >= minBytes && freed + bytes > maxBytes)) break
     freed += bytes
     count++
   }

@@ -51,15 +51,15 @@ const maxBytesInProgress = 32 * Outbox.maxPartBytes
 
 const maxBytesPerWorkspace = maxBytesInProgress / 8
 
-const mostTries = 10
+const maxTries = 10
 
 /** The wait after the first failure. Each further one in a row doubles it. */
-const firstDelay = 1000
+const firstDelayMillis = 1000
 
-/** The longest wait. A destination may ask for up to {@link longestRequest}. */
-const longestDelay = 5 * 60_000
+/** The longest wait. A destination may ask for up to {@link maxRequestedMillis}. */
+const maxDelayMillis = 5 * 60_000
 
-const longestRequest = 60 * 60_000
+const maxRequestedMillis = 60 * 60_000
 
 /** The events of a part that are still to be sent: how often each was tried, by its id. */
 type Pending = ReadonlyMap<string, number>
@@ -98,7 +98,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
 
     const isGivenUp = ({ event, failure }: Sender.Undelivered, tries: number, now: number): boolean =>
       failure.kind === "rejected" ||
-      (failure.kind === "broken" && tries >= mostTries) ||
+      (failure.kind === "broken" && tries >= maxTries) ||
       event.created_at + window <= now
 
     /** Reads the events that are still to be sent: the first time, all that are for this one. */
@@ -160,10 +160,10 @@ const make = Effect.fnUntraced(function* (options?: Options) {
         if (pending === undefined) total = count
         if (next.size === 0) return total
         pending = next
-        const growing = Math.min(longestDelay, firstDelay * 2 ** Math.min(Math.max(failures - 1, 0), 20))
+        const growing = Math.min(maxDelayMillis, firstDelayMillis * 2 ** Math.min(Math.max(failures - 1, 0), 20))
         // Jitter, so that the destinations on one host do not return to it together.
         const jittered = growing * (0.5 + (yield* Random.next) / 2)
-        yield* Effect.sleep(Math.max(jittered, Math.min(longestRequest, requested)))
+        yield* Effect.sleep(Math.max(jittered, Math.min(maxRequestedMillis, requested)))
       }
     })
   }

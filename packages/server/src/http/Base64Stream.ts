@@ -16,14 +16,14 @@ export interface Base64Stream {
 const alphabet = /^[A-Za-z0-9+/]*={0,2}$/
 
 /** An escape such as `\u002f` has at most this length. */
-const longestEscape = 6
+const maxEscapeLength = 6
 
 const nothing = new Uint8Array(0)
 
 /** The last position at which the text can be cut without splitting an escape. */
 const safeEnd = (text: string): number => {
   const at = text.lastIndexOf("\\")
-  if (at === -1 || text.length - at >= longestEscape) return text.length
+  if (at === -1 || text.length - at >= maxEscapeLength) return text.length
   // An escaped backslash is not base64 anyway.
   return at
 }

@@ -35,7 +35,7 @@ export const countedBy = (text: string): string =>
   })
 
 /** More proxies in a row are a loop or an attack, and each one costs time. */
-const mostProxies = 32
+const maxProxies = 32
 
 const peerOf: ClientAddress = ({ remoteAddress }) => Option.getOrElse(remoteAddress, () => "unknown")
 
@@ -67,7 +67,7 @@ export const make = (trustedProxies: ReadonlyArray<IpNetwork.IpNetwork>): Client
     if (list === undefined || !Option.exists(parse(peer), isTrusted)) return peer
     let caller = peer
     let end = list.length
-    for (let steps = 0; steps < mostProxies && end > 0; steps++) {
+    for (let steps = 0; steps < maxProxies && end > 0; steps++) {
       const comma = list.lastIndexOf(",", end - 1)
       const entry = list.slice(comma + 1, end).trim()
       end = comma

@@ -57,17 +57,17 @@ const notReady = ({ message, parts, status }: NotReady): Classified =>
 const badRequest = (reason: string, issues: ReadonlyArray<Issue>): Classified =>
   expected({ status: 400, message: `${phrases[400]}: ${reason}`, metadata: Issues.metadataOf(issues) })
 
-const longestPath = 256
+const maxPathLength = 256
 
 /** Longer names are cut before they are compared: no field has as many characters. */
-const longestName = 64
+const maxNameLength = 64
 
 /** What to say of a name that an object does not have: the one that was most likely meant. */
 const unknown = (what: "field" | "parameter", name: string, { ast }: SchemaIssue.UnexpectedKey): string => {
   const known = SchemaAST.isObjects(ast) ? ast.propertySignatures.map((property) => String(property.name)) : []
   return known.length === 0
     ? `Unknown ${what}`
-    : `Unknown ${what}. Did you mean "${nearest(name.slice(0, longestName), known)}"?`
+    : `Unknown ${what}. Did you mean "${nearest(name.slice(0, maxNameLength), known)}"?`
 }
 
 const isUnexpectedKey = (issue: SchemaIssue.Leaf): issue is SchemaIssue.UnexpectedKey => issue._tag === "UnexpectedKey"
@@ -106,7 +106,7 @@ const issuesOf = (issue: SchemaIssue.Issue, what: "field" | "parameter"): Readon
     const last = segments.at(-1)
     // An item that a list lacks is a fault of the list.
     const isShort = said === "Missing key" && typeof last === "number"
-    const dotted = (isShort ? segments.slice(0, -1) : segments).map(String).join(".").slice(0, longestPath)
+    const dotted = (isShort ? segments.slice(0, -1) : segments).map(String).join(".").slice(0, maxPathLength)
     const message = isShort
       ? `Expected at least ${last + 1} item${last === 0 ? "" : "s"}`
       : key === undefined
@@ -303,11 +303,11 @@ export const describe = (error: unknown): string => {
   return [`${error.name}: ${error.message.slice(0, 200)}`, ...framesOf(error)].join("\n")
 }
 
-const framesOf = ({ stack = "" }: Error, most = 8): ReadonlyArray<string> =>
+const framesOf = ({ stack = "" }: Error, max = 8): ReadonlyArray<string> =>
   stack
     .split("\n")
     .filter((line) => /^\s+at /.test(line))
-    .slice(0, most)
+    .slice(0, max)
 
 /**
  * The kind of an error: same type, same place. Messages may contain a path or an id, so they count

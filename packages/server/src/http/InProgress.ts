@@ -13,7 +13,7 @@ export interface OpenRequest {
 }
 
 /** Further requests are only counted, so that a busy process is not delayed. */
-const mostNamed = 1000
+const maxNamed = 1000
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
 
@@ -26,7 +26,7 @@ export const describe = (requests: Iterable<OpenRequest>, context: Context.Conte
   let count = 0
   for (const { method = "", url = "" } of requests) {
     count++
-    const name = count > mostNamed ? "more" : (Routes.nameOf(method, url) ?? "of no operation")
+    const name = count > maxNamed ? "more" : (Routes.nameOf(method, url) ?? "of no operation")
     names.set(name, (names.get(name) ?? 0) + 1)
   }
   const operations = Array.from(names, ([name, number]) => `${number} ${name}`)

@@ -6,7 +6,7 @@ import { Context, Effect } from "effect"
 import { ParentSpan } from "effect/Tracer"
 
 /** Removes the next items from the queue, at most this many. */
-export type Take<Item> = (most: number) => ReadonlyArray<Item>
+export type Take<Item> = (max: number) => ReadonlyArray<Item>
 
 /**
  * Makes the queue. `runBatch` takes at least one item, and completes for those who wait what it
@@ -17,9 +17,9 @@ export const make = Effect.fnUntraced(function* <Item>(runBatch: (take: Take<Ite
   let waiting: Array<Item> = []
   let isRunning = false
 
-  const take: Take<Item> = (most) => {
-    const items = waiting.slice(0, most)
-    waiting = waiting.slice(most)
+  const take: Take<Item> = (max) => {
+    const items = waiting.slice(0, max)
+    waiting = waiting.slice(max)
     return items
   }
 

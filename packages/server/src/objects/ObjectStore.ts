@@ -99,7 +99,7 @@ export class ObjectStore extends Context.Service<
     readonly list: (kind: string) => Stream.Stream<ListedObject, ObjectStoreError>
     /**
      * Removes what is left of puts that started longer ago than `age`. Returns their number. An age
-     * above {@link longestPut} leaves the puts in progress alone.
+     * above {@link maxPutDuration} leaves the puts in progress alone.
      */
     readonly removeIncomplete: (age: Duration.Duration) => Effect.Effect<number, ObjectStoreError>
     /** Checks whether an object could be stored now. */
@@ -111,7 +111,7 @@ export class ObjectStore extends Context.Service<
  * A put that takes longer fails. An older object without a record therefore belongs to no put in
  * progress.
  */
-export const longestPut = Duration.minutes(90)
+export const maxPutDuration = Duration.minutes(90)
 
 /** The key of an object: its kind (`files` or `videos`) and a name that the service made. */
 export const keyOf = (kind: "files" | "videos", name: string): string => `${kind}/${name}`

@@ -30,7 +30,7 @@ export interface ObjectOwner {
 export interface Options {
   /** The time between two sweeps. Default: 1 hour. */
   readonly every?: Duration.Input | undefined
-  /** Objects younger than this are kept. Longer than `longestPut`. Default: 2 hours. */
+  /** Objects younger than this are kept. Longer than `maxPutDuration`. Default: 2 hours. */
   readonly grace?: Duration.Input | undefined
 }
 

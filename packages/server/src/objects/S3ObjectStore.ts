@@ -16,7 +16,7 @@ import * as DiskFailure from "./DiskFailure.ts"
 import * as FreeSpace from "./FreeSpace.ts"
 import {
   type ByteWindow,
-  longestPut,
+  maxPutDuration,
   ObjectNotFound,
   ObjectStore,
   ObjectStoreError,
@@ -41,7 +41,7 @@ export interface Options extends S3Client.Options {
 }
 
 /** How often one read continues after its connection was lost. */
-const mostContinuations = 10
+const maxContinuations = 10
 
 const failed =
   (operation: string) =>
@@ -166,7 +166,7 @@ export const make = Effect.fnUntraced(function* (
     })
     yield* store(key, counted).pipe(
       Effect.timeoutOrElse({
-        duration: longestPut,
+        duration: maxPutDuration,
         orElse: () =>
           Effect.fail(
             new ObjectStoreError({ operation: "put", reason: "unavailable", message: "The upload took too long." })
@@ -199,7 +199,7 @@ export const make = Effect.fnUntraced(function* (
           })
         ),
         Stream.catchTag("S3Error", (error) =>
-          error.reason === "unavailable" && offset > start && continuations < mostContinuations
+          error.reason === "unavailable" && offset > start && continuations < maxContinuations
             ? readFrom(key, etag, { start: offset, end }, continuations + 1)
             : Stream.fail(error)
         )

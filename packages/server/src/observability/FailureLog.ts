@@ -51,7 +51,7 @@ interface Known {
 }
 
 /** Above this number of kinds, further ones count as one. */
-const mostKinds = 500
+const maxKinds = 500
 
 /** How many times per interval ended intervals are checked for. */
 const looks = 6
@@ -95,7 +95,7 @@ export const make = Effect.fnUntraced(function* ({ interval = "1 minute" }: Opti
 
   const log: FailureLog = {
     report: Effect.fnUntraced(function* (occurrence) {
-      const kind = known.has(occurrence.kind) || known.size < mostKinds ? occurrence.kind : "others"
+      const kind = known.has(occurrence.kind) || known.size < maxKinds ? occurrence.kind : "others"
       const entry = known.get(kind)
       if (entry === undefined) {
         known.set(kind, { writtenAt: yield* MonotonicTime.millis, left: 0, last: occurrence })

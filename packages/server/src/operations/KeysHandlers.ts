@@ -60,7 +60,7 @@ const ofFreeTier = ({ message }: ManagementKeyOfFreeTier) => Effect.fail(invalid
 const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such key` } })
 
 /** Default and longest lifetime of an ephemeral key, in seconds. */
-const longestLife = 900
+const maxLifetimeSeconds = 900
 
 const cannotCreate = new Forbidden({
   error: {
@@ -187,7 +187,7 @@ const make = Effect.gen(function* () {
   )
 
   const createEphemeral = Effect.fnUntraced(function* (key: Key, request: typeof Keys.EphemeralRequest.Type | null) {
-    const lifetime = (request?.expires_in ?? longestLife) * 1000
+    const lifetime = (request?.expires_in ?? maxLifetimeSeconds) * 1000
     const limits = { operations: request?.operations, ownFiles: request?.own_files }
     const created = yield* orUnavailable(ephemerals.create(key, lifetime, limits))
     return { key: created.plain, expires_at: Timestamp.fromMillis(created.ephemeral.expiresAt) }

@@ -30,7 +30,7 @@ export interface Turn {
 /** The queues of one process. */
 export interface OfferQueues {
   /** Enters the queue of an offer for a key. */
-  readonly enter: (offer: Offer, owner: string, longest: Duration.Duration) => Turn
+  readonly enter: (offer: Offer, owner: string, maxWait: Duration.Duration) => Turn
 }
 
 interface Queue {
@@ -77,7 +77,7 @@ export const make = (perKey: number): OfferQueues => {
     )
 
   return {
-    enter: (offer, owner, longest) => {
+    enter: (offer, owner, maxWait) => {
       if (offer.concurrency === undefined) return noQueue
       const queue = queueOf(offer, offer.concurrency)
       const ticket = queue.places.enter(owner, 1)
@@ -88,7 +88,7 @@ export const make = (perKey: number): OfferQueues => {
         return refused
       }
       const granted = Effect.timeoutOrElse(Effect.as(ticket.granted, true), {
-        duration: longest,
+        duration: maxWait,
         orElse: () => Effect.succeed(false)
       })
       return { comes: counted(queue, owner, granted), end }

@@ -91,7 +91,7 @@ const blend = (old: number | undefined, seen: number): number =>
   old === undefined ? seen : old + weight * (seen - old)
 
 /** The longest time that an upstream can keep its circuit open with `Retry-After`. */
-const longestOpen = Duration.minutes(5)
+const maxOpenDuration = Duration.minutes(5)
 
 /** Whether a failure indicates a problem of the offer or of the credential. */
 const countsAgainst = (offer: Offer, reason: Reason): boolean => {
@@ -249,7 +249,7 @@ export const make = Effect.gen(function* () {
         generation,
         outcome,
         tripPolicy,
-        openFor: retryAfter === undefined ? openFor : Duration.max(openFor, Duration.min(retryAfter, longestOpen))
+        openFor: retryAfter === undefined ? openFor : Duration.max(openFor, Duration.min(retryAfter, maxOpenDuration))
       }),
       storeFailed
     )
@@ -294,7 +294,7 @@ export const make = Effect.gen(function* () {
       const isByok = isOwn(candidate.credential)
       const left = end - now()
       if (left <= 0) return yield* new DeadlinePassed({ provider })
-      const most = Duration.toSeconds(offer.timeLimit ?? attemptTimeout)
+      const timeLimit = Duration.toSeconds(offer.timeLimit ?? attemptTimeout)
       const add = (made: Attempt) => attempts.push(isByok ? { ...made, is_byok: true } : made)
       const enteredAt = now()
       let startedAt = enteredAt
@@ -303,7 +303,9 @@ export const make = Effect.gen(function* () {
         Effect.flatMap((comes) => {
           startedAt = now()
           end += startedAt - enteredAt
-          return comes ? attempt(key, offer, Math.min(most, left), () => call(candidate)) : Effect.succeed(undefined)
+          return comes
+            ? attempt(key, offer, Math.min(timeLimit, left), () => call(candidate))
+            : Effect.succeed(undefined)
         }),
         Effect.ensuring(turn.end)
       )
@@ -344,7 +346,7 @@ export const make = Effect.gen(function* () {
         billed: billedOf(error)
       })
       if (countsAgainst(offer, reason)) yield* reported(candidate, reason)
-      if (error === timedOut && left <= most) return yield* new DeadlinePassed({ provider })
+      if (error === timedOut && left <= timeLimit) return yield* new DeadlinePassed({ provider })
       if (failure === undefined || isAsHelpful(reason, failure.reason)) {
         failure = { reason, provider, isByok }
       }

@@ -13,7 +13,7 @@ export interface RetryDecision {
   readonly error: string
   readonly retryAfter?: Duration.Duration | undefined
   /** Consecutive failures after which the job fails. Default: as many as the worker allows. */
-  readonly mostFailures?: number | undefined
+  readonly maxFailures?: number | undefined
 }
 
 /**
@@ -69,7 +69,7 @@ export const ofPoll = (reason: Reason, isOwn: boolean): RetryDecision => {
     case "UnknownModel":
       return { isRetryable: false, error: "the provider no longer has the job" }
     case "RateLimited":
-      return { ...ofSubmission(reason, isOwn), mostFailures: Number.POSITIVE_INFINITY }
+      return { ...ofSubmission(reason, isOwn), maxFailures: Number.POSITIVE_INFINITY }
     default:
       return ofSubmission(reason, isOwn)
   }
@@ -85,7 +85,7 @@ const expired = new Set([400, 401, 403, 404, 410])
 const ofContent = ({ reason, status = 0 }: ProviderError, isOwn: boolean): RetryDecision => {
   const isRefused = reason._tag === "Unauthorized" || reason._tag === "UnknownModel" || expired.has(status)
   return isRefused
-    ? { isRetryable: true, error: "the finished video could not be fetched from the provider", mostFailures: 5 }
+    ? { isRetryable: true, error: "the finished video could not be fetched from the provider", maxFailures: 5 }
     : ofSubmission(reason, isOwn)
 }
 
@@ -100,7 +100,7 @@ export const ofDownload = (error: DownloadFailure, isOwn: boolean): RetryDecisio
     case "TooMuchVideo":
       return { isRetryable: false, error: error.message }
     case "VideoTooSlow":
-      return { isRetryable: true, error: error.message, mostFailures: 3 }
+      return { isRetryable: true, error: error.message, maxFailures: 3 }
     case "ObjectStoreError":
       return {
         isRetryable: true,
@@ -113,7 +113,7 @@ export const ofDownload = (error: DownloadFailure, isOwn: boolean): RetryDecisio
 }
 
 /** The longest wait that an upstream can ask for. */
-export const longestWait = Duration.minutes(10)
+export const maxRetryAfter = Duration.minutes(10)
 
 /**
  * How long to wait after this many consecutive failures: 1, 2, 4, … seconds, at most 60, and at
@@ -122,7 +122,7 @@ export const longestWait = Duration.minutes(10)
 export const backoff = (failures: number, retryAfter?: Duration.Duration): Duration.Duration =>
   Duration.max(
     Duration.min(Duration.seconds(2 ** Math.min(failures - 1, 10)), Duration.seconds(60)),
-    Duration.min(retryAfter ?? Duration.zero, longestWait)
+    Duration.min(retryAfter ?? Duration.zero, maxRetryAfter)
   )
 
 /**

@@ -7,13 +7,13 @@ import type { Attempt } from "../accounting/Attempt.ts"
 import type { VideoJob } from "./VideoJob.ts"
 
 /** A job may be submitted very often. It keeps so many of its first and of its latest attempts. */
-const mostFirst = 5
-const mostLatest = 20
+const maxFirst = 5
+const maxLatest = 20
 
 /** Adds attempts, and drops those in the middle if there are too many. */
 export const add = (before: ReadonlyArray<Attempt>, made: ReadonlyArray<Attempt>): ReadonlyArray<Attempt> => {
   const all = [...before, ...made]
-  return all.length <= mostFirst + mostLatest ? all : [...all.slice(0, mostFirst), ...all.slice(-mostLatest)]
+  return all.length <= maxFirst + maxLatest ? all : [...all.slice(0, maxFirst), ...all.slice(-maxLatest)]
 }
 
 /**

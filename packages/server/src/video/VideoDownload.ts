@@ -12,7 +12,7 @@ import { Data, Duration, Effect, Stream } from "effect"
 import * as ByteSize from "effect/ByteSize"
 import type { Settings } from "../GatewayServerConfig.ts"
 import * as HostNames from "../outbound/HostNames.ts"
-import { leastRate } from "../internal/leastRate.ts"
+import { minRate } from "../internal/minRate.ts"
 import { keyOf, type ObjectStore, type ObjectStoreError } from "../objects/ObjectStore.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import type { Output, VideoJob } from "./VideoJob.ts"
@@ -59,7 +59,7 @@ export const make = (objects: ObjectStore["Service"], options: Options) => {
         keyAt(job, index),
         offer.content({ ...submitted, index }, credential).pipe(
           Stream.provideService(HostNames.Owner, job.workspaceId),
-          leastRate({
+          minRate({
             bytesPerSecond: downloadRate,
             grace: rateGrace,
             first: firstBytes,

@@ -29,13 +29,13 @@ export const note = (job: VideoJob, what: string, error: RetryDecision.DownloadF
   )
 
 /**
- * After `mostFailures` consecutive failures of all candidates, the job fails. `removeVideos`
+ * After `maxFailures` consecutive failures of all candidates, the job fails. `removeVideos`
  * deletes what an earlier attempt has stored of it.
  */
 export const make = (
   jobs: VideoJobs["Service"],
   removeVideos: (job: VideoJob) => Effect.Effect<void>,
-  mostFailures: number
+  maxFailures: number
 ) => {
   /** Fails the job. `error` is shown to the caller. */
   const failJob = Effect.fnUntraced(function* (job: VideoJob, error: string) {
@@ -64,7 +64,7 @@ export const make = (
     decision: RetryDecision.RetryDecision,
     pollInterval: Duration.Duration = Duration.zero
   ) {
-    const isGivenUp = !decision.isRetryable || failures >= (decision.mostFailures ?? mostFailures)
+    const isGivenUp = !decision.isRetryable || failures >= (decision.maxFailures ?? maxFailures)
     if (isGivenUp) return yield* failJob(job, decision.error)
     const delay = Duration.max(RetryDecision.backoff(failures, decision.retryAfter), pollInterval)
     yield* jobs.postpone(job, yield* RetryDecision.jittered(delay), failures)
@@ -82,7 +82,7 @@ export const make = (
     const next = VideoCandidate.nextCandidate(job, !decision.isRetryable)
     if (next === undefined) return yield* failJob(job, decision.error)
     if (!next.startsOver) return yield* jobs.reroute(job, next, Duration.zero, failures)
-    if (failures + 1 >= mostFailures) return yield* failJob(job, decision.error)
+    if (failures + 1 >= maxFailures) return yield* failJob(job, decision.error)
     const delay = yield* RetryDecision.jittered(RetryDecision.backoff(failures + 1, decision.retryAfter))
     yield* jobs.reroute(job, next, delay, failures + 1)
   })

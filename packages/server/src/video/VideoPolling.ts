@@ -23,7 +23,7 @@ import type { VideoSignals } from "./VideoSignals.ts"
 import type { Slot } from "./VideoSlots.ts"
 
 /** A job with a longer wait goes back to the queue, whose clock counts whole seconds. */
-const longestStay = Duration.seconds(2)
+const maxInlineDelay = Duration.seconds(2)
 
 /**
  * How long to wait before the next poll: a fortieth of the job's age, between a quarter of a second
@@ -36,7 +36,7 @@ export const pollDelay = (
 ): Duration.Duration =>
   Duration.max(
     Duration.clamp(Duration.times(age, 1 / 40), { minimum: Duration.millis(250), maximum: Duration.seconds(5) }),
-    Duration.max(pollInterval, Duration.min(retryAfter, RetryDecision.longestWait))
+    Duration.max(pollInterval, Duration.min(retryAfter, RetryDecision.maxRetryAfter))
   )
 
 /** What the worker uses for its other jobs too. */
@@ -118,7 +118,7 @@ export const make = ({ failures: { failJob, retry }, jobs, signals, timed, unles
       progress = reached
       const age = Duration.millis((yield* Clock.currentTimeMillis) - job.createdAt)
       const delay = yield* RetryDecision.jittered(pollDelay(age, offer.pollInterval, status.retryAfter))
-      if (slot.isWanted() || Duration.isGreaterThanOrEqualTo(delay, longestStay)) {
+      if (slot.isWanted() || Duration.isGreaterThanOrEqualTo(delay, maxInlineDelay)) {
         yield* jobs.postpone(job, delay, 0)
         return
       }

@@ -29,7 +29,7 @@ export class NoSlot extends Data.TaggedError("NoSlot")<{ readonly provider: stri
 
 /** The slots of this process. */
 export interface VideoSlots {
-  /** Takes a slot for an open job. Waits for it for up to {@link longestWait}. */
+  /** Takes a slot for an open job. Waits for it for up to {@link maxWait}. */
   readonly open: (job: Owner) => Effect.Effect<Slot, NoSlot, Scope.Scope>
   /** Takes a slot for a job that has ended. Waits for it likewise. */
   readonly ended: (job: Owner) => Effect.Effect<Slot, NoSlot, Scope.Scope>
@@ -41,7 +41,7 @@ export interface VideoSlots {
 export type Owner = Pick<VideoJob, "provider" | "workspaceId">
 
 /** A job that has waited so long goes back to the queue, so that another process may take it. */
-export const longestWait = Duration.seconds(5)
+export const maxWait = Duration.seconds(5)
 
 /** The slots for jobs that have ended, as a part of those for open ones. */
 const endedPart = 1 / 4
@@ -58,7 +58,7 @@ const partOf = (slots: number, part: number): number => Math.max(1, Math.floor(s
  * The greatest number of jobs with a slot, or waiting for one, at this many providers. A process
  * that takes as many messages always has room for a job of each provider.
  */
-export const mostJobs = (slotsPerProvider: number, providers: number): number =>
+export const maxJobs = (slotsPerProvider: number, providers: number): number =>
   providers * (slotsPerProvider + partOf(slotsPerProvider, endedPart) + 2 * slotsPerProvider * waitingPerSlot)
 
 /** Makes the slots. Each provider has as many for open jobs. */
@@ -94,8 +94,8 @@ export const make = (slotsPerProvider: number): VideoSlots => {
   const open = slotsOf(slotsPerProvider)
   const ended = slotsOf(partOf(slotsPerProvider, endedPart))
   return {
-    open: (job) => open(job, longestWait),
-    ended: (job) => ended(job, longestWait),
+    open: (job) => open(job, maxWait),
+    ended: (job) => ended(job, maxWait),
     endedNow: (job) => ended(job, Duration.zero)
   }
 }

@@ -319,7 +319,7 @@ export const layerRunning = (
         Effect.catchCause(failed),
         Effect.forever
       )
-      const takers = VideoSlots.mostJobs(videos.concurrency, Math.max(1, providers.size))
+      const takers = VideoSlots.maxJobs(videos.concurrency, Math.max(1, providers.size))
       yield* Effect.forEach(Array.from({ length: takers }), () => Effect.forkScoped(taker), { discard: true })
       yield* worker.expireOverdue.pipe(
         Effect.catch((error) => Effect.logWarning("Overdue video jobs could not be expired", error.message)),

@@ -50,12 +50,12 @@ export interface DeliveryPlaces {
 const ownPlaces = 2
 
 /** Places of all workspaces, as a multiple of the concurrency. Each takes a connection. */
-const mostFactor = 4
+const maxFactor = 4
 
 /** The first pause. Each further time-out doubles it. */
-const firstPause = 5000
+const firstPauseMillis = 5000
 
-const longestPause = 5 * 60_000
+const maxPauseMillis = 5 * 60_000
 
 /** Above this number of receivers, the pause that was used the least recently is forgotten. */
 const maxReceivers = 10_000
@@ -69,7 +69,7 @@ const keyOf = ({ host, workspaceId }: Receiver): string => `${workspaceId}\n${ho
 
 /** Makes places of which none is taken. */
 export const make = ({ concurrency, perHost, perWorkspace }: Limits): DeliveryPlaces => {
-  const most = concurrency * mostFactor
+  const maxPlaces = concurrency * maxFactor
   let total = 0
   const workspaces = new Map<string, number>()
   const receivers = new Map<string, Receiver & { readonly count: number }>()
@@ -95,7 +95,7 @@ export const make = ({ concurrency, perHost, perWorkspace }: Limits): DeliveryPl
   /** What a workspace may take now. */
   const share = (): number => (total < concurrency ? perWorkspace : Math.min(perWorkspace, ownPlaces))
 
-  const isFull = (): boolean => total >= most
+  const isFull = (): boolean => total >= maxPlaces
 
   return {
     enter: (receiver) => add(receiver, 1),
@@ -116,7 +116,7 @@ export const make = ({ concurrency, perHost, perWorkspace }: Limits): DeliveryPl
       // Of the webhooks that hang together, the first one counts.
       if (pause !== undefined && pause.until > now) return
       const failures = (pause?.failures ?? 0) + 1
-      const length = Math.min(longestPause, firstPause * 2 ** Math.min(failures - 1, 20))
+      const length = Math.min(maxPauseMillis, firstPauseMillis * 2 ** Math.min(failures - 1, 20))
       pauses.set(key, { failures, until: now + length })
     },
     inTime: (receiver) => {

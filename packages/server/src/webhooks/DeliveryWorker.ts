@@ -58,7 +58,7 @@ export const retryDelays: ReadonlyArray<Duration.Duration> = [
 ]
 
 /** The longest wait that a receiver may ask for. */
-const longestRetryAfter = Duration.hours(24)
+const maxRetryAfter = Duration.hours(24)
 
 /**
  * What follows an attempt. `failures` counts the earlier failed ones, `random` is from 0 to 1.
@@ -67,7 +67,7 @@ export const nextOf = (outcome: OutboundRequest.Outcome, failures: number, rando
   if (outcome.failure === undefined) return { status: "delivered" }
   const delay = retryDelays[failures]
   if (delay === undefined || outcome.status === 410) return { status: "failed" }
-  const requested = Duration.min(outcome.retryAfter ?? Duration.zero, longestRetryAfter)
+  const requested = Duration.min(outcome.retryAfter ?? Duration.zero, maxRetryAfter)
   return { status: "pending", after: Duration.max(Duration.times(delay, 1 + random / 10), requested) }
 }
 

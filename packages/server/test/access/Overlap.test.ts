@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
-import { layerSql as layerProviderKeys, mostKeys, ProviderKeys } from "../../src/access/ProviderKeys.ts"
+import { layerSql as layerProviderKeys, maxKeys, ProviderKeys } from "../../src/access/ProviderKeys.ts"
 import { layerSql as layerVault, Vault } from "../../src/access/Vault.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
@@ -168,7 +168,7 @@ describe.each(databases.filter(({ name }) => name === "postgres"))(
           const providerKeys = yield* ProviderKeys
           const { organizationId, workspaceId } = yield* setUp
           const input = providerKey(workspaceId, organizationId)
-          yield* Effect.replicateEffect(providerKeys.create(input), mostKeys - 3, { discard: true })
+          yield* Effect.replicateEffect(providerKeys.create(input), maxKeys - 3, { discard: true })
           const theirs = Effect.provide(
             Effect.flatMap(ProviderKeys, (keys) => keys.create(input)),
             other
@@ -180,7 +180,7 @@ describe.each(databases.filter(({ name }) => name === "postgres"))(
           )
           expect(exits.filter(Exit.isSuccess)).toHaveLength(3)
           const stored = yield* providerKeys.list(workspaceId)
-          expect(new Set(stored.map(({ sortOrder }) => sortOrder)).size).toBe(mostKeys)
+          expect(new Set(stored.map(({ sortOrder }) => sortOrder)).size).toBe(maxKeys)
         }).pipe(Effect.provide(layerAt(location)))
       })
     )

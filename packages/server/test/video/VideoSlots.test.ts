@@ -38,7 +38,7 @@ describe("the slots of video jobs", () => {
       // One job of a workspace waits for so few slots. The next one need not.
       expect(yield* Effect.flip(slots.open(ours))).toMatchObject({ _tag: "NoSlot", provider: "test" })
       expect((yield* slots.open(theirs)).hasWaited).toBe(false)
-      yield* TestClock.adjust(VideoSlots.longestWait)
+      yield* TestClock.adjust(VideoSlots.maxWait)
       expect(Exit.isFailure(yield* Fiber.join(waiting))).toBe(true)
       const next = yield* Effect.forkChild(Effect.scoped(slots.open(ours)))
       yield* Effect.yieldNow

@@ -54,7 +54,7 @@ export interface Result {
 const answersPerRequest = 1000
 
 /** Enough to see what is wrong. */
-const mostViolations = 50
+const maxViolations = 50
 
 const count = (counts: Map<string, number>, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1)
 
@@ -142,7 +142,7 @@ export const run = async (options: Options): Promise<Result> => {
     let next = only ?? 0
     const end = only === undefined ? requests : only + 1
     const lane = async (): Promise<void> => {
-      while (next < end && gateway.ended() === undefined && violations.length < mostViolations) {
+      while (next < end && gateway.ended() === undefined && violations.length < maxViolations) {
         const number = next++
         const { operation, question, upstream } = Exchanges.pick(Random.make(seed ^ 0x5bd1e995, number))
         const answer = await ask(gateway.origin, { ...question(number), key: gateway.apiKey })

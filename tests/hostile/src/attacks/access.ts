@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { type Answer, ask, jsonOf } from "../client.ts"
-import { type Attack, atOnce, longestOf, milliseconds, problemsOf, statusesOf, textOf } from "./attack.ts"
+import { type Attack, atOnce, maxMillisOf, milliseconds, problemsOf, statusesOf, textOf } from "./attack.ts"
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -40,8 +40,8 @@ const guesses: Attack = {
     }
     return {
       figure:
-        `guesses: ${statusesOf(guessed)} in ${milliseconds(longestOf(guessed))}; ` +
-        `valid keys: ${statusesOf(valid)} in ${milliseconds(longestOf(valid))}`,
+        `guesses: ${statusesOf(guessed)} in ${milliseconds(maxMillisOf(guessed))}; ` +
+        `valid keys: ${statusesOf(valid)} in ${milliseconds(maxMillisOf(valid))}`,
       problems: [
         ...problemsOf(guessed, [401], 5000),
         ...problemsOf(valid, [200], 500).map((problem) => `a valid key: ${problem}`)

@@ -87,14 +87,14 @@ export const statusesOf = (answers: ReadonlyArray<Answer>): string => {
 export const milliseconds = (time: number): string =>
   time >= 1000 ? `${(time / 1000).toFixed(1)} s` : `${time.toFixed(0)} ms`
 
-export const longestOf = (answers: ReadonlyArray<Answer>): number =>
+export const maxMillisOf = (answers: ReadonlyArray<Answer>): number =>
   Math.max(0, ...answers.map((answer) => answer.milliseconds))
 
 /** The problems of responses that may have only these statuses. */
 export const problemsOf = (
   answers: ReadonlyArray<Answer>,
   allowed: ReadonlyArray<number>,
-  longest = Infinity
+  maxMillis = Infinity
 ): ReadonlyArray<string> => [
   ...new Set(
     answers.flatMap((answer) => {
@@ -103,17 +103,17 @@ export const problemsOf = (
       return problem === undefined ? [] : [`${answer.status}: ${problem}`]
     })
   ),
-  ...(longestOf(answers) > longest ? [`took ${milliseconds(longestOf(answers))}`] : [])
+  ...(maxMillisOf(answers) > maxMillis ? [`took ${milliseconds(maxMillisOf(answers))}`] : [])
 ]
 
 /** An outcome that depends on the responses only. */
 export const outcomeOf = (
   answers: ReadonlyArray<Answer>,
   allowed: ReadonlyArray<number>,
-  longest = Infinity
+  maxMillis = Infinity
 ): Outcome => ({
-  figure: `${statusesOf(answers)}; longest ${milliseconds(longestOf(answers))}`,
-  problems: problemsOf(answers, allowed, longest)
+  figure: `${statusesOf(answers)}; longest ${milliseconds(maxMillisOf(answers))}`,
+  problems: problemsOf(answers, allowed, maxMillis)
 })
 
 /** Sends this many requests at once. */

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from "nod
 import { silence } from "@model-gateway/test-services/Wav"
 import { form } from "../audio.ts"
 import { ask, type Question } from "../client.ts"
-import { type Attack, atOnce, longestOf, milliseconds, pause, problemsOf, statusesOf } from "./attack.ts"
+import { type Attack, atOnce, maxMillisOf, milliseconds, pause, problemsOf, statusesOf } from "./attack.ts"
 
 /** A settings file with a model that is this program. */
 const programOf = (parameters: object) => (): object => ({
@@ -39,7 +39,7 @@ const queue: Attack = {
     const waits = answers.filter(({ status }) => status === 529).map(({ headers }) => Number(headers["retry-after"]))
     return {
       figure:
-        `first key: ${statusesOf(answers)}; other key: ${statusesOf(others)} in ${milliseconds(longestOf(others))}; ` +
+        `first key: ${statusesOf(answers)}; other key: ${statusesOf(others)} in ${milliseconds(maxMillisOf(others))}; ` +
         `afterward: ${statusesOf([after])}`,
       problems: [
         ...problemsOf(answers, [200, 529]),

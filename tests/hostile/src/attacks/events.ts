@@ -7,7 +7,7 @@ import { answer, exempt } from "../doubles.ts"
 import { unlimited } from "../gateway.ts"
 import {
   type Attack,
-  longestOf,
+  maxMillisOf,
   mebibyte,
   milliseconds,
   pause,
@@ -52,7 +52,7 @@ const names: Attack = {
     const growth = store === "sqlite" ? (size() - before) / mebibyte : 0
     const isNamed = answers.every((one) => String(fieldOf(jsonOf(one), "error", "message")).includes("trace: "))
     return {
-      figure: `${statusesOf(answers)}, at most ${milliseconds(longestOf(answers))}; the database grew by ${growth.toFixed(1)} MiB`,
+      figure: `${statusesOf(answers)}, at most ${milliseconds(maxMillisOf(answers))}; the database grew by ${growth.toFixed(1)} MiB`,
       problems: [
         ...problemsOf(answers, [400]),
         ...(isNamed ? [] : ["no 400 that names the field"]),

@@ -7,7 +7,7 @@ import {
   atOnce,
   json,
   keepAsking,
-  longestOf,
+  maxMillisOf,
   mebibyte,
   milliseconds,
   outcomeOf,
@@ -100,7 +100,7 @@ const hoarded: Attack = {
     return {
       figure:
         `slow: ${[...statuses].join(", ") || "nothing yet"}; ` +
-        `the other key: ${statusesOf(answers)}, at most ${milliseconds(longestOf(answers))}`,
+        `the other key: ${statusesOf(answers)}, at most ${milliseconds(maxMillisOf(answers))}`,
       problems: [
         ...[...statuses].filter((status) => status !== 503).map((status) => `slow: answered ${status}`),
         ...problemsOf(answers, [200], 1000).map((problem) => `the other key: ${problem}`)

@@ -9,7 +9,7 @@ import {
   atOnce,
   json,
   keepAsking,
-  longestOf,
+  maxMillisOf,
   mebibyte,
   milliseconds,
   problemsOf,
@@ -50,8 +50,8 @@ const noise: Attack = {
     const undisturbed = await others.stop()
     return {
       figure:
-        `noise: ${statusesOf(answers)} in ${milliseconds(longestOf(answers))}; ` +
-        `the other key: ${milliseconds(alone.milliseconds)} alone, at most ${milliseconds(longestOf(undisturbed))}`,
+        `noise: ${statusesOf(answers)} in ${milliseconds(maxMillisOf(answers))}; ` +
+        `the other key: ${milliseconds(alone.milliseconds)} alone, at most ${milliseconds(maxMillisOf(undisturbed))}`,
       problems: [
         ...problemsOf(answers, [400, 402, 429, 503]),
         ...problemsOf(undisturbed, [200], 1000).map((problem) => `the other key: ${problem}`)
@@ -86,8 +86,8 @@ const marks: Attack = {
     const undisturbed = [...(await others.stop()), later]
     return {
       figure:
-        `${(body.length / mebibyte).toFixed(1)} MiB each: ${statusesOf(answers)} in ${milliseconds(longestOf(answers))}; ` +
-        `the other key: ${statusesOf(undisturbed)}, at most ${milliseconds(longestOf(undisturbed))}`,
+        `${(body.length / mebibyte).toFixed(1)} MiB each: ${statusesOf(answers)} in ${milliseconds(maxMillisOf(answers))}; ` +
+        `the other key: ${statusesOf(undisturbed)}, at most ${milliseconds(maxMillisOf(undisturbed))}`,
       problems: [
         ...problemsOf(answers, [200, 400, 429, 503]),
         ...problemsOf(undisturbed, [200], 1000).map((problem) => `the other key: ${problem}`)

@@ -6,7 +6,7 @@ import * as Doubles from "../doubles.ts"
 import { unlimited } from "../gateway.ts"
 import {
   type Attack,
-  longestOf,
+  maxMillisOf,
   milliseconds,
   pause,
   problemsOf,
@@ -67,7 +67,7 @@ const silentNames: Attack = {
       return {
         figure:
           `jobs: ${statusesOf(jobs)}; name server: asked ${asked} times; the other key: ${statusesOf(undisturbed)}, ` +
-          `${milliseconds(alone.milliseconds)} alone, at most ${milliseconds(longestOf(undisturbed))}`,
+          `${milliseconds(alone.milliseconds)} alone, at most ${milliseconds(maxMillisOf(undisturbed))}`,
         problems: [
           ...problemsOf(jobs, [202]),
           ...problemsOf(undisturbed, [200], 1000).map((problem) => `the other key: ${problem}`)

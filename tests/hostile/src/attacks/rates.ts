@@ -2,7 +2,7 @@
 import {
   type Attack,
   keepAsking,
-  longestOf,
+  maxMillisOf,
   milliseconds,
   pause,
   problemsOf,
@@ -46,7 +46,7 @@ const flappingRedis: Attack = {
     return {
       figure:
         `${granted} of ${allowed} allowed in ${seconds.toFixed(0)} s; ${statusesOf(answers)}, ` +
-        `at most ${milliseconds(longestOf(answers))}`,
+        `at most ${milliseconds(maxMillisOf(answers))}`,
       problems: [
         ...problemsOf(answers, [200, 429]),
         ...(granted > allowed ? [`${granted} requests were granted, ${allowed} are allowed`] : [])

@@ -10,7 +10,7 @@ import {
   atOnce,
   json,
   keepAsking,
-  longestOf,
+  maxMillisOf,
   mebibyte,
   milliseconds,
   pause,
@@ -73,7 +73,7 @@ const besideSlowBodies = async (
   return {
     figure:
       `slow: ${[...new Set(statuses)].join(", ") || "nothing yet"}; the other key: ${statusesOf(answers)}, ` +
-      `at most ${milliseconds(longestOf(answers))}; POST /keys: ${3 - refused.length} of 3`,
+      `at most ${milliseconds(maxMillisOf(answers))}; POST /keys: ${3 - refused.length} of 3`,
     problems: [
       ...problemsOf(answers, [200], 1500).map((problem) => `the other key: ${problem}`),
       ...refused.map((reason) => `management: ${reason}`)
@@ -198,7 +198,7 @@ const manyNames: Attack = {
     return {
       figure:
         `${statusesOf(answers)}; GET /activity: ${countOf(body)} items, ${(bytes / mebibyte).toFixed(1)} MiB, ` +
-        `${requests} requests, at most ${milliseconds(longestOf(pages))}`,
+        `${requests} requests, at most ${milliseconds(maxMillisOf(pages))}`,
       problems: [
         ...problemsOf(answers, [200]),
         ...problemsOf(pages, [200]),

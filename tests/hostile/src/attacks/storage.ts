@@ -9,7 +9,7 @@ import {
   type Attack,
   json,
   keepAsking,
-  longestOf,
+  maxMillisOf,
   manager,
   mebibyte,
   milliseconds,
@@ -44,8 +44,8 @@ const lockedDatabase: Attack = {
     const after = await ask(gateway.origin, smallRerank(gateway.apiKey))
     return {
       figure:
-        `GET /key: ${statusesOf(read)}, at most ${milliseconds(longestOf(read))}; ` +
-        `POST /rerank: ${statusesOf(written)}, at most ${milliseconds(longestOf(written))}; after it: ${statusesOf([after])}`,
+        `GET /key: ${statusesOf(read)}, at most ${milliseconds(maxMillisOf(read))}; ` +
+        `POST /rerank: ${statusesOf(written)}, at most ${milliseconds(maxMillisOf(written))}; after it: ${statusesOf([after])}`,
       problems: [
         ...problemsOf(read, [200], 1000).map((problem) => `GET /key: ${problem}`),
         ...problemsOf(written, [200, 503]).map((problem) => `POST /rerank: ${problem}`),
@@ -81,7 +81,7 @@ const deleteUnderLoad = async (target: Target, manage: Target["manage"], times: 
   const [reranks, submissions] = [await load.stop(), await videos.stop()]
   return {
     figure:
-      `POST /rerank: ${statusesOf(reranks)}, at most ${milliseconds(longestOf(reranks))}; ` +
+      `POST /rerank: ${statusesOf(reranks)}, at most ${milliseconds(maxMillisOf(reranks))}; ` +
       `refused POST /videos: ${statusesOf(submissions)}`,
     problems: [...problemsOf(reranks, [200], 1000), ...problemsOf(submissions, [400])]
   }

@@ -6,7 +6,7 @@ import { type Settings, unlimited } from "../gateway.ts"
 import {
   type Attack,
   atOnce,
-  longestOf,
+  maxMillisOf,
   milliseconds,
   type Outcome,
   problemsOf,
@@ -109,7 +109,7 @@ const flood =
     const stall = await gateway.stall()
     return {
       figure:
-        `${(body.length / 1e6).toFixed(1)} MB each: ${statusesOf(answers)} in ${milliseconds(longestOf(answers))}; ` +
+        `${(body.length / 1e6).toFixed(1)} MB each: ${statusesOf(answers)} in ${milliseconds(maxMillisOf(answers))}; ` +
         `the event loop stood for ${milliseconds(stall)}`,
       problems: problemsOf(answers, refused)
     }

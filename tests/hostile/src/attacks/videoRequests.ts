@@ -5,7 +5,7 @@ import { always, answer, type Handler } from "../doubles.ts"
 import { unlimited } from "../gateway.ts"
 import {
   type Attack,
-  longestOf,
+  maxMillisOf,
   mebibyte,
   milliseconds,
   pause,
@@ -86,7 +86,7 @@ const held: Attack = {
     for (const response of waiting) answer(response, task)
     await cancelAll(target, answers)
     return {
-      figure: `${statusesOf(answers)}, at most ${milliseconds(longestOf(answers))}; ${stored.toFixed(0)} MiB stored, ${submitted} submissions hung`,
+      figure: `${statusesOf(answers)}, at most ${milliseconds(maxMillisOf(answers))}; ${stored.toFixed(0)} MiB stored, ${submitted} submissions hung`,
       problems: [
         ...problemsOf(answers, [202, 429]),
         ...(stored > 256 ? [`${stored.toFixed(0)} MiB of requests are stored`] : []),

@@ -75,13 +75,13 @@ const stateOf = async ({ gateway }: Target, id: string) => {
 }
 
 /** How long a sandbox job of another key takes, in milliseconds. Infinity: it was not completed. */
-const sandboxJob = async ({ gateway, newKey }: Target, longest: number): Promise<number> => {
+const sandboxJob = async ({ gateway, newKey }: Target, maxMillis: number): Promise<number> => {
   const { key } = await newKey()
   const startedAt = performance.now()
   const body = { model: "sandbox/title-card", prompt: "tea", duration: 1, resolution: "480p" }
   const made = await ask(gateway.origin, { method: "POST", path: "/api/v1/videos", key, body })
   const path = `/api/v1/videos/${textOf(jsonOf(made), "id")}`
-  while (performance.now() - startedAt < longest) {
+  while (performance.now() - startedAt < maxMillis) {
     const job = jsonOf(await ask(gateway.origin, { method: "GET", path: `${path}?wait=1`, key }))
     if (textOf(job, "status") === "completed") return performance.now() - startedAt
   }
@@ -91,14 +91,14 @@ const sandboxJob = async ({ gateway, newKey }: Target, longest: number): Promise
 const jobCount = 40
 
 /** In milliseconds. Rendering a card of a second takes most of it. */
-const longestNeighbor = 10_000
+const maxNeighborMillis = 10_000
 
 /** The jobs of one key hang. Another key's job is measured beside them, and after their end. */
 const hanging = (name: string, title: string, parts: Parameters<typeof films>[0] & { readonly outputs?: number }) => {
   const attack: Attack = {
     name,
     title: `${jobCount} video jobs at a provider that ${title}, then a sandbox job of another key; all are cancelled, then another one`,
-    bound: `completed within ${milliseconds(longestNeighbor)} each`,
+    bound: `completed within ${milliseconds(maxNeighborMillis)} each`,
     file: filmsAt,
     seconds: 90,
     run: async (target) => {
@@ -116,8 +116,8 @@ const hanging = (name: string, title: string, parts: Parameters<typeof films>[0]
           `${Number.isFinite(after) ? milliseconds(after) : "not done in 30 s"} after they were cancelled (${statusesOf(cancelled)})`,
         problems: [
           ...problemsOf(cancelled, [200]),
-          ...(beside > longestNeighbor ? ["beside them, the other key's job was late"] : []),
-          ...(after > longestNeighbor ? ["after they were cancelled, the other key's job was late"] : [])
+          ...(beside > maxNeighborMillis ? ["beside them, the other key's job was late"] : []),
+          ...(after > maxNeighborMillis ? ["after they were cancelled, the other key's job was late"] : [])
         ]
       }
     }
@@ -138,10 +138,10 @@ const filesIn = (folder: string): { readonly count: number; readonly bytes: numb
 }
 
 /** Waits until a condition holds, at most so many milliseconds. */
-const until = async (isSo: () => Promise<boolean> | boolean, longest: number): Promise<boolean> => {
+const until = async (isSo: () => Promise<boolean> | boolean, maxMillis: number): Promise<boolean> => {
   const startedAt = performance.now()
   while (!(await isSo())) {
-    if (performance.now() - startedAt > longest) return false
+    if (performance.now() - startedAt > maxMillis) return false
     await pause(100)
   }
   return true

@@ -112,7 +112,7 @@ const send = async (gateway: Gateway, world: World.World, request: FuzzedRequest
 /** After this many requests, deleted objects are created again. */
 const epoch = 500
 /** Enough to see what is wrong. */
-const mostViolations = 50
+const maxViolations = 50
 
 export const run = async (options: Options): Promise<Result> => {
   const gateway = await start({
@@ -131,7 +131,7 @@ export const run = async (options: Options): Promise<Result> => {
     let next = first
 
     const lane = async (): Promise<void> => {
-      while (next < end && gateway.ended() === undefined && violations.length < mostViolations) {
+      while (next < end && gateway.ended() === undefined && violations.length < maxViolations) {
         const number = next++
         if (number > first && number % epoch === 0) await world.renew().catch(() => {})
         const request = make(options.seed, number, world.known())

@@ -269,11 +269,11 @@ const brokenOff = (random: Random.Random, request: FuzzedRequest): FuzzedRequest
 }
 
 /** A parameter of this length matches no path: 404 before the key is checked. */
-const longest = 100
+const maxTextLength = 100
 
 const allowedFor = ({ statuses }: Operation, key: KeyKind, path: string): ReadonlySet<number> => {
   if (!refusedKinds.has(key)) return statuses
-  const isLong = path.split(/[/?]/).some((segment) => decodeURIComponent(segment).length > longest)
+  const isLong = path.split(/[/?]/).some((segment) => decodeURIComponent(segment).length > maxTextLength)
   return new Set(isLong ? [401, 404] : [401])
 }
 

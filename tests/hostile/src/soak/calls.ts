@@ -51,7 +51,7 @@ const collected = <E, R>(stream: Stream.Stream<Uint8Array, E, R>): Effect.Effect
   Effect.map(Stream.runCollect(stream), (chunks) => Buffer.concat(chunks))
 
 /** Mostly small, sometimes large. */
-const sizeOf = (random: Random, largest: number): number => 1 + Math.floor(largest * random.fraction() ** 4)
+const sizeOf = (random: Random, maxSize: number): number => 1 + Math.floor(maxSize * random.fraction() ** 4)
 
 const rerank = (id: string, random: Random) => {
   const documents: [string, ...Array<string>] = [`document of ${id}`]

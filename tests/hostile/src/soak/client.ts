@@ -17,7 +17,9 @@ import * as Lateness from "./lateness.ts"
 import { type ClientMessage, type ClientOptions, type SampleReport } from "./messages.ts"
 import { bytesOf } from "./payload.ts"
 
-const { limits, longestPause, milliseconds, origin, seed, workers } = JSON.parse(process.argv[2] ?? "") as ClientOptions
+const { limits, maxPauseMillis, milliseconds, origin, seed, workers } = JSON.parse(
+  process.argv[2] ?? ""
+) as ClientOptions
 
 const send = (message: ClientMessage): void => void process.send?.(message)
 
@@ -39,7 +41,7 @@ const layer = NodeGateway.layer({
     attemptTimeout: limits.attempt,
     deadline: limits.deadline,
     stallTimeout: limits.stall,
-    maxRetryAfter: limits.longestRetryAfter
+    maxRetryAfter: limits.maxRetryAfter
   }),
   // The default would run out: here a third of the requests fails.
   retryBudget: { capacity: 100, perSecond: 20 },
@@ -180,7 +182,7 @@ const quarter = (number: number, disk: Calls.OnDisk): Effect.Effect<void, never,
         const run = runner(random)
         for (let count = 0; performance.now() < until; count++) {
           yield* Calls.next(`call-${number}-${worker}-${count}`, random, disk, run)
-          yield* Effect.sleep(random.below(longestPause))
+          yield* Effect.sleep(random.below(maxPauseMillis))
         }
       }),
     { concurrency: "unbounded", discard: true }

@@ -18,16 +18,16 @@ import {
   type ServerOptions,
   type ServerReport
 } from "./messages.ts"
-import { longestStall } from "./server/faults.ts"
+import { stallMillis } from "./server/faults.ts"
 
-export interface Options extends Pick<ClientOptions, "limits" | "longestPause" | "seed" | "workers"> {
+export interface Options extends Pick<ClientOptions, "limits" | "maxPauseMillis" | "seed" | "workers"> {
   readonly minutes: number
 }
 
 /** For `pnpm hostile soak`. */
 export const defaults = {
-  limits: { attempt: 2000, deadline: 8000, stall: 1500, longestRetryAfter: 2500 },
-  longestPause: 1000,
+  limits: { attempt: 2000, deadline: 8000, stall: 1500, maxRetryAfter: 2500 },
+  maxPauseMillis: 1000,
   workers: 16
 } satisfies Partial<Options>
 
@@ -110,7 +110,7 @@ const check = ({ calls, end, samples, server }: Omit<Result, "problems">): Reado
   return problems
 }
 
-export const run = async ({ limits, longestPause, minutes, seed, workers }: Options): Promise<Result> => {
+export const run = async ({ limits, maxPauseMillis, minutes, seed, workers }: Options): Promise<Result> => {
   const milliseconds = minutes * 60_000
   // A short run has a restart, too, but not so many that they end every stall.
   const uptime = Math.min(90_000, Math.max(10_000, milliseconds / 3))
@@ -123,7 +123,7 @@ export const run = async ({ limits, longestPause, minutes, seed, workers }: Opti
     limits,
     milliseconds,
     workers,
-    longestPause
+    maxPauseMillis
   }
   const startedAt = performance.now()
   const client = start("./client.ts", options, ["--expose-gc"])
@@ -150,7 +150,7 @@ export const run = async ({ limits, longestPause, minutes, seed, workers }: Opti
     }
     let report = await read()
     // A stalled upload is not read: its server notices the end of the connection after the stall.
-    const until = performance.now() + longestStall(limits) + 2000
+    const until = performance.now() + stallMillis(limits) + 2000
     while (report.sockets > 0 && performance.now() < until) {
       await sleep(50)
       report = await read()

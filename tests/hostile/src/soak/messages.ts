@@ -7,7 +7,7 @@ export interface Limits {
   readonly attempt: number
   readonly deadline: number
   readonly stall: number
-  readonly longestRetryAfter: number
+  readonly maxRetryAfter: number
 }
 
 /** The first message of the server. */
@@ -31,7 +31,7 @@ export interface ClientOptions {
   /** Calls at once. */
   readonly workers: number
   /** The longest pause of a worker between two calls, in milliseconds. */
-  readonly longestPause: number
+  readonly maxPauseMillis: number
 }
 
 /** One call of the client has ended. */

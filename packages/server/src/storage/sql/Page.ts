@@ -179,7 +179,7 @@ const placeOf = Effect.fnUntraced(function* <A, E>(
 
 const limitOf = (request: Request | undefined): number => within(request?.limit ?? 100, 1, 1000)
 
-const within = (value: number, least: number, most: number): number => {
+const within = (value: number, min: number, max: number): number => {
   const integer = Math.trunc(value)
-  return Number.isNaN(integer) ? least : Math.min(most, Math.max(least, integer))
+  return Number.isNaN(integer) ? min : Math.min(max, Math.max(min, integer))
 }

@@ -249,11 +249,11 @@ const choose = <A extends { readonly weight: number }>(random: Random, from: Rea
 const chances = { obstacle: 0.14, disturbance: 0.15, damage: 0.25 }
 
 /** In milliseconds: longer than any call of the client. */
-export const longestStall = ({ deadline }: Limits): number => 2 * deadline
+export const stallMillis = ({ deadline }: Limits): number => 2 * deadline
 
 /** The faults for a client with these limits. Each function chooses one, or undefined for none. */
 export const make = (limits: Limits) => {
-  const forLong = longestStall(limits)
+  const forLong = stallMillis(limits)
   const obstacles = obstaclesOf(forLong)
   const obstaclesOfDownloads = obstacles.filter(({ looksLikeBytes }) => looksLikeBytes !== true)
   const disturbances = disturbancesOf(forLong)

@@ -15,13 +15,13 @@ export interface Options<E> {
  * Fails if the source sends fewer bytes per second. Only the time in which the reader waits counts,
  * so a slow reader is not blamed on the source. Time that fast bytes save is kept, up to `grace`.
  */
-export const leastRate =
+export const minRate =
   <E2>({ bytesPerSecond, first, grace, orElse }: Options<E2>) =>
   <E, R>(source: Stream.Stream<Uint8Array, E, R>): Stream.Stream<Uint8Array, E | E2, R> =>
     Stream.transformPull(source, (pull) =>
       Effect.sync(() => {
         let patience = Duration.toMillis(first)
-        const most = Duration.toMillis(grace)
+        const maxPatience = Duration.toMillis(grace)
         let isFirst = true
         const next: Pull.Pull<readonly [Uint8Array, ...Array<Uint8Array>], E | E2, void> = Effect.gen(function* () {
           const startedAt = yield* Clock.currentTimeMillis
@@ -32,7 +32,7 @@ export const leastRate =
           })
           const waited = (yield* Clock.currentTimeMillis) - startedAt
           const bytes = chunks.reduce((sum, { length }) => sum + length, 0)
-          patience = isFirst ? most : Math.min(most, patience - waited + (bytes / bytesPerSecond) * 1000)
+          patience = isFirst ? maxPatience : Math.min(maxPatience, patience - waited + (bytes / bytesPerSecond) * 1000)
           isFirst = false
           return chunks
         })
