@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { Schema } from "effect"
 import { expect, it } from "vitest"
-import { measureAll, type Page, pages, type Size, targets } from "../src/bundle/index.ts"
+import { measureAll, modulesOf, type Page, pages, type Size, targets } from "../src/bundle/index.ts"
 
 const file = new URL("./bundle-sizes.json", import.meta.url)
 
@@ -39,4 +39,10 @@ it.each(pages)("$name grew by no more than 5 %", ({ page }) => {
 it("a page with this project is at most 50 KB gzipped, and 7 KB more than with Effect alone", () => {
   expect(sizeOf("this-project").gzipped).toBeLessThanOrEqual(targets.gzipped)
   expect(sizeOf("this-project").gzipped - sizeOf("effect-by-hand").gzipped).toBeLessThanOrEqual(targets.overEffect)
+})
+
+it("a page with all methods contains no code that makes the OpenAPI document, and no endpoints", async () => {
+  const modules = await modulesOf("all-methods")
+  expect(modules.filter((module) => module.endsWith("/core/dist/Gateway.js"))).toHaveLength(1)
+  expect(modules.filter((module) => /open-?api|http-api/i.test(module))).toEqual([])
 })

@@ -8,7 +8,6 @@
  */
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
-import * as OpenApi from "effect/http-api/OpenApi"
 import * as Activity from "./Activity.ts"
 import * as Byok from "./Byok.ts"
 import * as CohereRerank from "./dialect/CohereRerank.ts"
@@ -21,6 +20,7 @@ import * as Guardrails from "./Guardrails.ts"
 import * as Keys from "./Keys.ts"
 import * as ModelEndpoints from "./ModelEndpoints.ts"
 import * as Models from "./Models.ts"
+import { GroupTitle } from "./Operation.ts"
 import * as Providers from "./Providers.ts"
 import * as Rerank from "./Rerank.ts"
 import * as Transcription from "./Transcription.ts"
@@ -43,7 +43,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
     Files.getFileEndpoint,
     Files.fileContentEndpoint
   )
-  .annotateMerge(OpenApi.annotations({ title: "Files" })) {}
+  .annotate(GroupTitle, "Files") {}
 
 /**
  * What the key of the request may do and spend.
@@ -52,7 +52,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
  */
 export class CurrentKeyGroup extends HttpApiGroup.make("key")
   .add(CurrentKey.currentKeyEndpoint)
-  .annotateMerge(OpenApi.annotations({ title: "Current key" })) {}
+  .annotate(GroupTitle, "Current key") {}
 
 /**
  * Rank documents by relevance to a query.
@@ -61,7 +61,7 @@ export class CurrentKeyGroup extends HttpApiGroup.make("key")
  */
 export class RerankGroup extends HttpApiGroup.make("rerank")
   .add(Rerank.rerankEndpoint, CohereRerank.cohereRerankEndpoint, CohereRerank.cohereRerankV1Endpoint)
-  .annotateMerge(OpenApi.annotations({ title: "Rerank" })) {}
+  .annotate(GroupTitle, "Rerank") {}
 
 /**
  * Turn speech into text.
@@ -70,7 +70,7 @@ export class RerankGroup extends HttpApiGroup.make("rerank")
  */
 export class TranscriptionGroup extends HttpApiGroup.make("transcription")
   .add(Transcription.transcribeEndpoint)
-  .annotateMerge(OpenApi.annotations({ title: "Transcription" })) {}
+  .annotate(GroupTitle, "Transcription") {}
 
 /**
  * Generate videos. A video is a job: submit it, follow it, and download the result.
@@ -85,7 +85,7 @@ export class VideoGroup extends HttpApiGroup.make("videos")
     Video.videoContentEndpoint,
     Video.cancelVideoEndpoint
   )
-  .annotateMerge(OpenApi.annotations({ title: "Videos" })) {}
+  .annotate(GroupTitle, "Videos") {}
 
 /**
  * Limits on models, providers and spending that apply to the keys they are assigned to.
@@ -104,7 +104,7 @@ export class GuardrailsGroup extends HttpApiGroup.make("guardrails")
     Guardrails.updateGuardrailEndpoint,
     Guardrails.deleteGuardrailEndpoint
   )
-  .annotateMerge(OpenApi.annotations({ title: "Guardrails" })) {}
+  .annotate(GroupTitle, "Guardrails") {}
 
 /**
  * Create, list, change and delete API keys, and create short-lived keys for web pages.
@@ -120,7 +120,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     Keys.deleteKeyEndpoint,
     Keys.createEphemeralKeyEndpoint
   )
-  .annotateMerge(OpenApi.annotations({ title: "Keys" })) {}
+  .annotate(GroupTitle, "Keys") {}
 
 /**
  * Your own keys for providers, which requests use before those of the gateway.
@@ -135,7 +135,7 @@ export class ByokGroup extends HttpApiGroup.make("byok")
     Byok.updateByokKeyEndpoint,
     Byok.deleteByokKeyEndpoint
   )
-  .annotateMerge(OpenApi.annotations({ title: "Provider keys" })) {}
+  .annotate(GroupTitle, "Provider keys") {}
 
 /**
  * Workspaces, which own keys, files, budgets and jobs, and their credits.
@@ -151,7 +151,7 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
     Workspaces.deleteWorkspaceEndpoint,
     Workspaces.addCreditsEndpoint
   )
-  .annotateMerge(OpenApi.annotations({ title: "Workspaces" })) {}
+  .annotate(GroupTitle, "Workspaces") {}
 
 /**
  * The credits that were added and used.
@@ -160,7 +160,7 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
  */
 export class CreditsGroup extends HttpApiGroup.make("credits")
   .add(Credits.getCreditsEndpoint)
-  .annotateMerge(OpenApi.annotations({ title: "Credits" })) {}
+  .annotate(GroupTitle, "Credits") {}
 
 /**
  * The secret that signs the events of video jobs, and the deliveries of these events.
@@ -174,7 +174,7 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
     Webhooks.getWebhookDeliveryEndpoint,
     Webhooks.redeliverWebhookEndpoint
   )
-  .annotateMerge(OpenApi.annotations({ title: "Webhooks" })) {}
+  .annotate(GroupTitle, "Webhooks") {}
 
 /**
  * Where the service sends a record of every paid request, such as an OpenTelemetry collector.
@@ -189,7 +189,7 @@ export class DestinationsGroup extends HttpApiGroup.make("destinations")
     Destinations.updateDestinationEndpoint,
     Destinations.deleteDestinationEndpoint
   )
-  .annotateMerge(OpenApi.annotations({ title: "Broadcast destinations" })) {}
+  .annotate(GroupTitle, "Broadcast destinations") {}
 
 /**
  * The models of this gateway, their providers and prices.
@@ -205,7 +205,7 @@ export class ModelsGroup extends HttpApiGroup.make("models")
     VideoModels.listVideoModelsEndpoint,
     Providers.listProvidersEndpoint
   )
-  .annotateMerge(OpenApi.annotations({ title: "Models" })) {}
+  .annotate(GroupTitle, "Models") {}
 
 /**
  * What each paid request cost, who served it and how long it took.
@@ -214,7 +214,7 @@ export class ModelsGroup extends HttpApiGroup.make("models")
  */
 export class GenerationsGroup extends HttpApiGroup.make("generations")
   .add(Generations.getGenerationEndpoint, Generations.listGenerationsEndpoint)
-  .annotateMerge(OpenApi.annotations({ title: "Request log" })) {}
+  .annotate(GroupTitle, "Request log") {}
 
 /**
  * Spending and counts of requests by day, model, provider and key.
@@ -223,7 +223,14 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
  */
 export class ActivityGroup extends HttpApiGroup.make("activity")
   .add(Activity.listActivityEndpoint)
-  .annotateMerge(OpenApi.annotations({ title: "Activity" })) {}
+  .annotate(GroupTitle, "Activity") {}
+
+/**
+ * The version of the contract.
+ *
+ * @since 0.1.0
+ */
+export const version = "1.0.0"
 
 /**
  * The contract.
@@ -251,13 +258,4 @@ export class GatewayApi extends HttpApi.make("model-gateway")
   .prefix("/api/v1")
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   // The service collects the remaining issues of a body itself, at a bounded cost.
-  .annotate(HttpApi.PayloadParseOptions, { errors: "first" })
-  .annotateMerge(
-    OpenApi.annotations({
-      title: "Model Gateway",
-      version: "1.0.0",
-      description:
-        "Many AI providers through one HTTP/JSON API: files, keys, rerank, transcription, video, guardrails.",
-      license: { name: "MIT" }
-    })
-  ) {}
+  .annotate(HttpApi.PayloadParseOptions, { errors: "first" }) {}

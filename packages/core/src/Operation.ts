@@ -17,7 +17,6 @@
 import * as Context from "effect/Context"
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
-import * as OpenApi from "effect/http-api/OpenApi"
 import type { HttpMethod } from "effect/http/HttpMethod"
 import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
@@ -213,6 +212,14 @@ export class ReferenceAnnotation extends Context.Service<ReferenceAnnotation, Re
   "@model-gateway/core/Operation/ReferenceAnnotation"
 ) {}
 
+/**
+ * The annotation of a group of endpoints that holds its title in the API reference, such as
+ * `Request log`.
+ *
+ * @since 0.1.0
+ */
+export class GroupTitle extends Context.Service<GroupTitle, string>()("@model-gateway/core/Operation/GroupTitle") {}
+
 /** The service collects the remaining issues of a body itself, at a bounded cost. */
 const refusesUnknownFields = Context.make(HttpApi.PayloadParseOptions, {
   errors: "first",
@@ -281,7 +288,6 @@ export const endpoint = <
     .middleware(RequestBody)
     .middleware(Authorization)
     .annotate(Declaration, operation)
-    .annotateMerge(OpenApi.annotations({ summary: reference?.summary, description: describe(operation) }))
   const checked = operation.unknownFields === "refused" ? made.annotateMerge(refusesUnknownFields) : made
   return reference === undefined ? checked : checked.annotate(ReferenceAnnotation, reference)
 }
@@ -318,16 +324,3 @@ export const isPaid = (operation: Operation): boolean => hasStatus(operation, 40
  * @since 0.1.0
  */
 export const isRateLimited = (operation: Operation): boolean => hasStatus(operation, 429)
-
-const requirements: { readonly [Who in Access]: string } = {
-  "any key": "Requires a key of any kind.",
-  "ordinary key": "Requires an ordinary key.",
-  "management key": "Requires a management key."
-}
-
-const describe = (operation: Operation): string =>
-  [
-    requirements[operation.access],
-    ...(isPaid(operation) ? ["Costs credits."] : []),
-    ...(isRateLimited(operation) ? ["Rate limited per key."] : [])
-  ].join(" ")

@@ -90,7 +90,7 @@ const document = OpenApi.fromApi(GatewayApi.GatewayApi)
 describe("the contract", () => {
   it("has exactly these operations [spec U2]", () => {
     expect(new Set(endpoints.map(({ identifier }) => identifier))).toEqual(new Set(Object.keys(operations)))
-    expect(document.info).toMatchObject({ version: "1.0.0" })
+    expect(GatewayApi.version).toBe("1.0.0")
   })
 
   for (const [identifier, [line, success, errors]] of Object.entries(operations)) {

@@ -11,7 +11,7 @@ import {
   Rerank
 } from "@model-gateway/core"
 import { Effect } from "effect"
-import { HttpApi, type HttpApiEndpoint, OpenApi } from "effect/http-api"
+import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 
 interface Declared {
   readonly operation: Operation.Operation
@@ -198,15 +198,6 @@ describe("the traits of the operations", () => {
     const callable = names(({ operation }) => operation.access !== "management key")
     expect(new Set([...Keys.ephemeralOperations, "createEphemeralKey"])).toEqual(new Set(callable))
     expect(Keys.ephemeralOperations).toHaveLength(callable.length - 1)
-  })
-
-  it("stand in the OpenAPI document", () => {
-    const { paths } = OpenApi.fromApi(GatewayApi.GatewayApi)
-    expect(paths["/api/v1/rerank"]?.post?.description).toBe(
-      "Requires an ordinary key. Costs credits. Rate limited per key."
-    )
-    expect(paths["/api/v1/files"]?.get?.description).toBe("Requires a key of any kind. Rate limited per key.")
-    expect(paths["/api/v1/guardrails"]?.post?.description).toBe("Requires a management key.")
   })
 })
 

@@ -34,7 +34,7 @@ export const targets = { gzipped: 50_000, overEffect: 7_000 }
 // The compiled module next to this file, or the source if a test imports it.
 const extension = import.meta.url.endsWith(".ts") ? "ts" : "js"
 
-const scripts = async (page: Page): Promise<ReadonlyArray<string>> => {
+const chunks = async (page: Page) => {
   const built = await build({
     configFile: false,
     logLevel: "silent",
@@ -47,11 +47,15 @@ const scripts = async (page: Page): Promise<ReadonlyArray<string>> => {
   })
   return (Array.isArray(built) ? built : [built])
     .flatMap((each) => ("output" in each ? each.output : []))
-    .flatMap((each) => (each.type === "chunk" ? [each.code] : []))
+    .filter((each) => each.type === "chunk")
 }
 
+/** The files whose code a page contains. */
+export const modulesOf = async (page: Page): Promise<ReadonlyArray<string>> =>
+  (await chunks(page)).flatMap(({ modules }) => Object.keys(modules))
+
 export const measure = async (page: Page): Promise<Size> => {
-  const sizes = (await scripts(page)).map((code) => ({
+  const sizes = (await chunks(page)).map(({ code }) => ({
     minified: Buffer.byteLength(code),
     gzipped: gzipSync(code, { level: constants.Z_BEST_COMPRESSION }).byteLength
   }))

@@ -11,6 +11,7 @@
 import * as Context from "effect/Context"
 import * as HttpApi from "effect/http-api/HttpApi"
 import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
@@ -96,10 +97,29 @@ const parameterExamples: { readonly [name: string]: string } = {
 }
 
 interface Declared {
+  /** The title of its group. */
+  readonly group: string
   readonly endpoint: HttpApiEndpoint.Top
   readonly operation: Operation.Operation
   readonly path: string
 }
+
+const titleOf = (group: HttpApiGroup.Top): string =>
+  Context.getOrElse(group.annotations, Operation.GroupTitle, () => group.identifier)
+
+const requirements: { readonly [Who in Operation.Access]: string } = {
+  "any key": "Requires a key of any kind.",
+  "ordinary key": "Requires an ordinary key.",
+  "management key": "Requires a management key."
+}
+
+/** What the traits of an operation mean for a caller. */
+const traitsOf = (operation: Operation.Operation): string =>
+  [
+    requirements[operation.access],
+    ...(Operation.isPaid(operation) ? ["Costs credits."] : []),
+    ...(Operation.isRateLimited(operation) ? ["Rate limited per key."] : [])
+  ].join(" ")
 
 const declarations = (): ReadonlyMap<string, Declared> => {
   const declared = new Map<string, Declared>()
@@ -109,7 +129,12 @@ const declarations = (): ReadonlyMap<string, Declared> => {
       const operation = Operation.of(endpoint)
       if (operation === undefined) return
       const path = Components.pathOfOperation(operation) ?? operation.identifier
-      declared.set(`${group.identifier}.${endpoint.identifier}`, { endpoint, operation, path })
+      declared.set(`${group.identifier}.${endpoint.identifier}`, {
+        group: titleOf(group),
+        endpoint,
+        operation,
+        path
+      })
     }
   })
   return declared
@@ -120,10 +145,12 @@ const tags = (): ReadonlyArray<Node> => {
   const found: Array<Node> = []
   HttpApi.reflect(Groups.GatewayApi, {
     onGroup: ({ group }) => {
-      const name = Context.getOrElse(group.annotations, OpenApi.Title, () => group.identifier)
-      const [exported] = Object.entries(Groups).find(([, value]) => value.identifier === group.identifier) ?? []
+      const [exported] =
+        Object.entries(Groups).find(
+          ([, value]) => typeof value !== "string" && value.identifier === group.identifier
+        ) ?? []
       const description = descriptions[`GatewayApi.${exported}`]
-      found.push({ name, ...(description === undefined ? {} : { description }) })
+      found.push({ name: titleOf(group), ...(description === undefined ? {} : { description }) })
     },
     onEndpoint: () => {}
   })
@@ -214,7 +241,7 @@ export const make = (): { readonly [key: string]: unknown } => {
     const source = nodeOf(value)
     const declaration = declared.get(String(source["operationId"]))
     if (declaration === undefined) return source
-    const { endpoint, operation, path } = declaration
+    const { endpoint, group, operation, path } = declaration
     const reference = Operation.referenceOf(endpoint)
     const isRepeatable = endpoint.headers !== undefined
     const headers = [
@@ -243,10 +270,10 @@ export const make = (): { readonly [key: string]: unknown } => {
       }
     }
     const parameters = JsonSchema.listOf(source["parameters"]).map((each) => parameter(each, declaration))
-    const text = [descriptions[path], source["description"]].filter((part) => typeof part === "string").join("\n\n")
+    const text = [descriptions[path], traitsOf(operation)].filter((part) => part !== undefined).join("\n\n")
     return {
       operationId: operation.identifier,
-      tags: source["tags"],
+      tags: [group],
       ...(reference === undefined ? {} : { summary: reference.summary }),
       description: text,
       security: source["security"],
@@ -279,7 +306,12 @@ export const make = (): { readonly [key: string]: unknown } => {
   const errors = Responses.errorComponents(Array.from(declared.values(), ({ operation }) => operation))
   return {
     openapi: "3.1.0",
-    info: { ...made.info, description: about, license: { name: "MIT", identifier: "MIT" } },
+    info: {
+      title: "Model Gateway",
+      version: Groups.version,
+      description: about,
+      license: { name: "MIT", identifier: "MIT" }
+    },
     servers: [{ url: prefix, description: "This gateway" }],
     security: [{ bearer: [] }],
     tags: tags(),

@@ -181,6 +181,14 @@ describe("every operation", () => {
     expect(titles).toHaveLength(new Set(titles).size)
   })
 
+  it("says which kind of key it requires, whether it costs credits, and whether it is rate limited", () => {
+    const textOf = (id: string) =>
+      operations.map(({ operation }) => operation).find((each) => identifierOf(each) === id)?.["description"]
+    expect(textOf("rerank")).toMatch(/\n\nRequires an ordinary key\. Costs credits\. Rate limited per key\.$/)
+    expect(textOf("listFiles")).toMatch(/\n\nRequires a key of any kind\. Rate limited per key\.$/)
+    expect(textOf("createGuardrail")).toMatch(/\n\nRequires a management key\.$/)
+  })
+
   it("has an example of its JSON, and of its form", () => {
     const without = operations.flatMap(({ operation }) => {
       const success = Object.entries(nodeOf(operation["responses"])).filter(([status]) => status.startsWith("2"))
