@@ -5,7 +5,8 @@
  *
  * @since 0.1.0
  */
-import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
+import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
+import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
 import { Unauthorized } from "./GatewayError.ts"
 
 /**

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import { HttpApiMiddleware } from "effect/http-api"
+import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 
 /**
  * Reads the body within the limits that the operation declares. The service implements it.
