@@ -15,7 +15,10 @@ const removed = "<redacted>"
 /** The most characters of a message that are read, so that a long one costs little. */
 const maxReadLength = 8192
 
-/** The shortest part of a secret that is removed. */
+/**
+ * The shortest part of a secret that is removed. A sentence shares no 6 characters with a random
+ * key, and 5 are no help to guess it.
+ */
 const minPartLength = 6
 
 // Only ASCII, because other letters may change the length of the text.
