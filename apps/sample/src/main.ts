@@ -14,7 +14,7 @@ import { ManagementGateway, program, succeeded } from "./Program.ts"
 import * as Settings from "./Settings.ts"
 import * as FileVideoStore from "./terminal/FileVideoStore.ts"
 import * as Presenter from "./terminal/Presenter.ts"
-import { wireNames } from "./WireWords.ts"
+import { wireNames } from "./WireNames.ts"
 
 /** A step failed. The presenter has already printed it, so only the exit code remains to be set. */
 class StepsFailed extends Data.TaggedError("StepsFailed") {

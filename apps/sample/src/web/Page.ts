@@ -3,7 +3,7 @@ import { BrowserGateway } from "@model-gateway/browser"
 import { Gateway, RetryPolicy } from "@model-gateway/core"
 import { Effect, Layer, ManagedRuntime } from "effect"
 import { ManagementGateway } from "../Program.ts"
-import { wireNames } from "../WireWords.ts"
+import { wireNames } from "../WireNames.ts"
 import * as BlobVideoStore from "./BlobVideoStore.ts"
 import * as Session from "./Session.ts"
 

@@ -76,7 +76,7 @@ const Stored = Schema.fromJsonString(
   Schema.Struct({
     key: Schema.String.check(Schema.isStartingWith("mg_ek_")),
     expires_at: Schema.DateTimeUtcFromString,
-    typed: Schema.optionalKey(Schema.Struct({ label: Schema.String, expires_at: Schema.NullOr(Schema.String) }))
+    entered: Schema.optionalKey(Schema.Struct({ label: Schema.String, expires_at: Schema.NullOr(Schema.String) }))
   })
 )
 
@@ -116,7 +116,7 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const { expires_at, key } = yield* exchange.createEphemeralKey()
       const expiresAt = DateTime.makeUnsafe(expires_at)
-      yield* writeStored({ key: Redacted.value(key), expires_at: expiresAt, typed: entered })
+      yield* writeStored({ key: Redacted.value(key), expires_at: expiresAt, entered })
       yield* update({ expiresAt, renews: true, entered })
       return { key, lifetime: DateTime.distance(yield* DateTime.now, expiresAt) }
     })
@@ -130,7 +130,7 @@ const make = Effect.gen(function* () {
 
   const restored = yield* readStored
   if (Option.isSome(restored) && DateTime.isGreaterThan(restored.value.expires_at, yield* DateTime.now)) {
-    const { expires_at, key, typed } = restored.value
+    const { entered, expires_at, key } = restored.value
     const token = Redacted.make(key)
     source = {
       token: Effect.gen(function* () {
@@ -141,7 +141,7 @@ const make = Effect.gen(function* () {
         return yield* new SignedOut({ kind: "ordinary" })
       })
     }
-    yield* update({ expiresAt: expires_at, entered: typed })
+    yield* update({ expiresAt: expires_at, entered })
   }
 
   return Session.of({
