@@ -36,7 +36,7 @@ const perCall = new Set<string>([
   "server/openapi/OpenApiDocument.ts found",
   "server/site/StaticSite.ts files",
   // Structures that have their rows where they are used.
-  "offers/FairShare.ts held",
+  "offers/FairShare.ts acquired",
   "offers/FairShare.ts waiting",
   "server/internal/LruMap.ts entries",
   // Only tests use the store in memory.

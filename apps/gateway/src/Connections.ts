@@ -20,8 +20,8 @@ export interface Connections {
    */
   readonly begin: () => void
   /**
-   * Accepts the connections that wait, and stops listening. New requests are held meanwhile, for
-   * some milliseconds and at most 5 seconds, and then handled. Connections that are idle afterwards
+   * Accepts the connections that wait, and stops listening. New requests wait meanwhile, for
+   * some milliseconds and at most 5 seconds, and are then handled. Connections that are idle afterwards
    * stay open for one second, because their next request may be on its way.
    */
   readonly stopListening: () => Promise<void>
@@ -174,18 +174,18 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
     phase = "begun"
   }
 
-  /** Holds requests until the returned function is called, as before the service has started. */
-  const hold = (): (() => void) => {
-    const held = listeners.flatMap(({ event, listener }) =>
+  /** Lets requests wait until the returned function is called, as before the service has started. */
+  const pause = (): (() => void) => {
+    const removed = listeners.flatMap(({ event, listener }) =>
       server
         .listeners(event)
         .filter((other): other is typeof listener => other !== listener)
         .map((other) => ({ event, other }))
     )
-    for (const { event, other } of held) server.off(event, other)
+    for (const { event, other } of removed) server.off(event, other)
     phase = "early"
     return () => {
-      for (const { event, other } of held) server.on(event, other)
+      for (const { event, other } of removed) server.on(event, other)
       handOver()
     }
   }
@@ -224,7 +224,7 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
    * Waits for a turn of the event loop in which no connection was accepted. Node accepts one per
    * turn, and the system resets those that still wait when the server stops listening, together
    * with their requests. A connection may also arrive during the turn, so a long turn counts only
-   * after a long time: one of 0.1 milliseconds after 0.1 seconds. Requests are held meanwhile, so
+   * after a long time: one of 0.1 milliseconds after 0.1 seconds. Requests wait meanwhile, so
    * that turns are short, and clients that wait for their responses open no further connections.
    */
   const acceptWaiting = async (): Promise<void> => {
@@ -255,12 +255,12 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
     begin: handOver,
     stopListening: async () => {
       stoppingSince = performance.now()
-      const release = hold()
+      const resume = pause()
       await acceptWaiting()
       server.keepAliveTimeout = idleGrace
       setTimeout(() => void afterReading().then(closeUnused), idleGrace).unref()
       closing = new Promise((resolve) => server.close(() => resolve()))
-      release()
+      resume()
     },
     drain: async (timeout) => {
       const end = new AbortController()

@@ -48,7 +48,7 @@ export interface Options {
   readonly refreshBefore?: Duration.Input | undefined
 }
 
-interface Held {
+interface CachedToken {
   readonly key: Redacted.Redacted<string>
   readonly refreshAt: number
   readonly expiresAt: number
@@ -69,15 +69,15 @@ export const make = <E, R>(
     const refreshBefore = Duration.toMillis(Duration.fromInputUnsafe(options.refreshBefore ?? "30 seconds"))
     const scope = yield* Effect.scope
     const context = yield* Effect.context<R>()
-    let held: Held | undefined
-    let pending: Fiber.Fiber<Held, E> | undefined
+    let cached: CachedToken | undefined
+    let pending: Fiber.Fiber<CachedToken, E> | undefined
 
     const renew = Effect.gen(function* () {
       // The lifetime counts from the request, because the response may have been slow.
       const askedAt = yield* Clock.currentTimeMillis
       const { key, lifetime } = yield* acquire
       const life = lifetime === undefined ? Infinity : Duration.toMillis(lifetime)
-      return (held = {
+      return (cached = {
         key,
         refreshAt: askedAt + life - Math.min(refreshBefore, life / 3),
         expiresAt: askedAt + life
@@ -104,8 +104,8 @@ export const make = <E, R>(
       token: Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         const refused = yield* RefusedToken
-        if (refused !== undefined && held !== undefined && Equal.equals(held.key, refused)) held = undefined
-        const old = held
+        if (refused !== undefined && cached !== undefined && Equal.equals(cached.key, refused)) cached = undefined
+        const old = cached
         if (old !== undefined && now < old.refreshAt) return old.key
         const usable = old !== undefined && now < old.expiresAt
         const next = yield* usable ? Effect.catch(ask, () => Effect.succeed(old)) : ask

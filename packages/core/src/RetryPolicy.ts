@@ -148,7 +148,7 @@ export interface Attempt {
   /** 1 for the first attempt, 2 for the first retry, and so on. */
   readonly number: number
   /**
-   * Whether the service holds the request until something changes. Such a request should not occupy
+   * Whether the request is a long poll: the service answers when something changes. Such a request should not occupy
    * a connection that short calls wait for.
    */
   readonly isLongPoll: boolean

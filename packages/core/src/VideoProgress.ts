@@ -26,7 +26,7 @@ import * as Video from "./Video.ts"
 export interface Options {
   /**
    * Time between two requests while nothing changes. A new status arrives at once, because the
-   * service holds each request until the status changes. Default: 1 second. Values below 100 ms or
+   * service answers each request when the status changes. Default: 1 second. Values below 100 ms or
    * above 60 seconds are clamped to that range.
    */
   readonly interval?: Duration.Input | undefined

@@ -69,14 +69,14 @@ const issueOf = (bounds: Bounds): ((chunk: Uint8Array) => OutOfBounds | undefine
 
 /**
  * The text of an answer. One that exceeds its bounds fails as soon as they are passed, and its
- * connection is closed. For a longer one the lease holds memory and the turn to parse it.
+ * connection is closed. For a longer one the lease acquires memory and the turn to parse it.
  *
  * @since 0.1.0
  */
 export const readText = (
   response: HttpClientResponse.HttpClientResponse,
   bounds: Bounds,
-  { hold, turn }: Lease
+  { acquire, turn }: Lease
 ): Effect.Effect<string, HttpClientError.HttpClientError | OutOfBounds> => {
   const length = lengthOf(response)
   if (length !== undefined && length > bounds.bytes) {
@@ -94,17 +94,17 @@ export const readText = (
   return Effect.suspend(() => {
     const chunks: Array<Uint8Array> = []
     let size = 0
-    let isHeld = false
+    let isAcquired = false
     const take = (chunk: Uint8Array): Effect.Effect<void, OutOfBounds> => {
       size += chunk.length
       const issue = size > bounds.bytes ? tooLong(bounds) : check(chunk)
       if (issue !== undefined) return Effect.fail(issue)
       chunks.push(chunk)
-      if (isHeld || size <= maxSmall) return Effect.void
-      isHeld = true
+      if (isAcquired || size <= maxSmall) return Effect.void
+      isAcquired = true
       // All that it may become at once: answers that wait for more, each with a part, would wait
       // for each other.
-      return hold(length ?? bounds.bytes)
+      return acquire(length ?? bounds.bytes)
     }
     const text = () => new TextDecoder().decode(Buffer.concat(chunks))
     return Stream.runForEach(response.stream, take).pipe(
@@ -112,7 +112,7 @@ export const readText = (
         (error) => error._tag === "HttpClientError" && error.reason._tag === "EmptyBodyError",
         () => Effect.void
       ),
-      Effect.andThen(Effect.suspend(() => (isHeld ? Effect.map(turn, text) : Effect.sync(text))))
+      Effect.andThen(Effect.suspend(() => (isAcquired ? Effect.map(turn, text) : Effect.sync(text))))
     )
   })
 }

@@ -13,14 +13,14 @@
 import { Effect } from "effect"
 
 /**
- * A place in the queue, and later a hold on the amount. The holder must call `leave`.
+ * A place in the queue, and later the amount. Who has it must call `leave`.
  *
  * @since 0.1.0
  */
 export interface Ticket {
-  /** Whether the amount is held now. */
+  /** Whether the owner has the amount now. */
   readonly isGranted: () => boolean
-  /** Completes when the amount is held. */
+  /** Completes when the owner has the amount. */
   readonly granted: Effect.Effect<void>
   /** Releases the amount, or leaves the queue. */
   readonly leave: () => void
@@ -34,8 +34,11 @@ export interface Ticket {
 export interface FairShare {
   /** Requests an amount. A request above the owner's share asks for the whole share. */
   readonly enter: (owner: string, amount: number) => Ticket
-  /** Waits until the amount is free, then runs the effect while the owner holds it. */
-  readonly hold: (owner: string, amount: number) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Acquires the amount, runs the effect, and releases the amount. */
+  readonly withAmount: (
+    owner: string,
+    amount: number
+  ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** The number of requests that wait: of one owner, or of all. */
   readonly waiting: (owner?: string) => number
 }
@@ -57,29 +60,30 @@ interface Waiter {
 }
 
 /**
- * Makes a share with nothing held.
+ * Makes a share of which everything is free.
  *
  * @since 0.1.0
  */
 export const make = ({ capacity, perOwner }: Options): FairShare => {
-  const most = Math.min(capacity, perOwner)
+  const maxPerOwner = Math.min(capacity, perOwner)
   let free = capacity
-  const held = new Map<string, number>()
+  const acquired = new Map<string, number>()
   // In the order in which the owners are served.
   const waiting = new Map<string, Array<Waiter>>()
 
-  const fits = (owner: string, amount: number): boolean => amount <= free && (held.get(owner) ?? 0) + amount <= most
+  const fits = (owner: string, amount: number): boolean =>
+    amount <= free && (acquired.get(owner) ?? 0) + amount <= maxPerOwner
 
-  const take = (owner: string, amount: number): void => {
+  const acquire = (owner: string, amount: number): void => {
     free -= amount
-    held.set(owner, (held.get(owner) ?? 0) + amount)
+    acquired.set(owner, (acquired.get(owner) ?? 0) + amount)
   }
 
-  const giveBack = (owner: string, amount: number): void => {
+  const release = (owner: string, amount: number): void => {
     free += amount
-    const left = (held.get(owner) ?? 0) - amount
-    if (left > 0) held.set(owner, left)
-    else held.delete(owner)
+    const left = (acquired.get(owner) ?? 0) - amount
+    if (left > 0) acquired.set(owner, left)
+    else acquired.delete(owner)
     if (waiting.size > 0) serveWaiting()
   }
 
@@ -93,7 +97,7 @@ export const make = ({ capacity, perOwner }: Options): FairShare => {
         queue.shift()
         waiting.delete(owner)
         if (queue.length > 0) waiting.set(owner, queue)
-        take(owner, first.amount)
+        acquire(owner, first.amount)
         first.grant()
         served = true
       }
@@ -109,12 +113,12 @@ export const make = ({ capacity, perOwner }: Options): FairShare => {
   }
 
   const enter = (owner: string, wanted: number): Ticket => {
-    let holds = 0
+    let granted = 0
     let resume = (): void => {}
     const waiter: Waiter = {
-      amount: Math.min(wanted, most),
+      amount: Math.min(wanted, maxPerOwner),
       grant: () => {
-        holds = waiter.amount
+        granted = waiter.amount
         resume()
       }
     }
@@ -124,23 +128,23 @@ export const make = ({ capacity, perOwner }: Options): FairShare => {
       waiting.set(owner, queue)
       queue.push(waiter)
     } else {
-      take(owner, waiter.amount)
+      acquire(owner, waiter.amount)
       waiter.grant()
     }
     return {
-      isGranted: () => holds > 0,
+      isGranted: () => granted > 0,
       granted: Effect.suspend(() =>
-        holds > 0
+        granted > 0
           ? Effect.void
           : Effect.callback<void>((done) => {
               resume = () => done(Effect.void)
             })
       ),
       leave: () => {
-        if (holds === 0) return leaveQueue(owner, waiter)
-        const all = holds
-        holds = 0
-        giveBack(owner, all)
+        if (granted === 0) return leaveQueue(owner, waiter)
+        const amount = granted
+        granted = 0
+        release(owner, amount)
       }
     }
   }
@@ -151,7 +155,7 @@ export const make = ({ capacity, perOwner }: Options): FairShare => {
       owner === undefined
         ? Array.from(waiting.values()).reduce((sum, { length }) => sum + length, 0)
         : (waiting.get(owner)?.length ?? 0),
-    hold: (owner, amount) => (effect) =>
+    withAmount: (owner, amount) => (effect) =>
       Effect.suspend(() => {
         const ticket = enter(owner, amount)
         return Effect.ensuring(Effect.andThen(ticket.granted, effect), Effect.sync(ticket.leave))

@@ -16,13 +16,13 @@ import { getHeapStatistics } from "node:v8"
 import * as FairShare from "./FairShare.ts"
 
 /**
- * What one call holds. All of it is released when the call ends.
+ * What one call can acquire. All of it is released when the call ends.
  *
  * @since 0.1.0
  */
 export interface Lease {
   /** Waits for memory for an answer of so many bytes. Call it once. */
-  readonly hold: (bytes: number) => Effect.Effect<void>
+  readonly acquire: (bytes: number) => Effect.Effect<void>
   /** Waits until no other large answer is being parsed. */
   readonly turn: Effect.Effect<void>
 }
@@ -74,7 +74,7 @@ export const make = (bytes: number): ResponseMemory => {
             return ticket.granted
           })
         const lease: Lease = {
-          hold: (bytes) => enter(memory, bytes * costPerByte),
+          acquire: (bytes) => enter(memory, bytes * costPerByte),
           // Whoever waits resumes at once when the turn is free, so other work has to run first.
           turn: Effect.andThen(enter(turns, 1), Effect.yieldNow)
         }

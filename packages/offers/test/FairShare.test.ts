@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as FairShare from "../src/FairShare.ts"
 
-/** Asks for an amount and notes in `granted` when it is held. */
+/** Asks for an amount and notes in `granted` when it has it. */
 const ask = (share: FairShare.FairShare, owner: string, amount: number, granted: Array<string>, name = owner) => {
   const ticket = share.enter(owner, amount)
   Effect.runFork(Effect.map(ticket.granted, () => void granted.push(name)))
@@ -44,10 +44,10 @@ it("lets a request for more than a share take the whole share", () => {
 it("forgets a request that leaves while it waits", () => {
   const share = FairShare.make({ capacity: 1, perOwner: 1 })
   const granted: Array<string> = []
-  const holder = ask(share, "a", 1, granted)
+  const first = ask(share, "a", 1, granted)
   ask(share, "b", 1, granted).leave()
   ask(share, "c", 1, granted)
-  holder.leave()
+  first.leave()
   expect(granted).toEqual(["a", "c"])
 })
 
@@ -62,13 +62,13 @@ it("gives back an amount once, however often a ticket leaves", () => {
   expect(granted).toEqual(["a", "b"])
 })
 
-it.effect("gives back what an interrupted effect held or waited for", () =>
+it.effect("gives back what an interrupted effect acquired or waited for", () =>
   Effect.gen(function* () {
     const share = FairShare.make({ capacity: 1, perOwner: 1 })
-    const holding = yield* Effect.forkChild(share.hold("a", 1)(Effect.never), { startImmediately: true })
-    const waiting = yield* Effect.forkChild(share.hold("b", 1)(Effect.never), { startImmediately: true })
+    const running = yield* Effect.forkChild(share.withAmount("a", 1)(Effect.never), { startImmediately: true })
+    const waiting = yield* Effect.forkChild(share.withAmount("b", 1)(Effect.never), { startImmediately: true })
     yield* Fiber.interrupt(waiting)
-    yield* Fiber.interrupt(holding)
-    expect(yield* share.hold("c", 1)(Effect.succeed("held"))).toBe("held")
+    yield* Fiber.interrupt(running)
+    expect(yield* share.withAmount("c", 1)(Effect.succeed("done"))).toBe("done")
   })
 )

@@ -4,18 +4,18 @@ import * as ResponseMemory from "../src/ResponseMemory.ts"
 
 const mebibyte = 1024 * 1024
 
-/** Holds memory for an answer of so many bytes until the deferred is done. */
-const holding = (
+/** Acquires memory for an answer of so many bytes until the deferred is done. */
+const acquiring = (
   memory: ResponseMemory.ResponseMemory,
   upstream: string,
   bytes: number,
-  held: Array<string>,
+  acquired: Array<string>,
   end: Deferred.Deferred<void>
 ) =>
   Effect.forkChild(
-    memory.withLease(upstream, ({ hold }) =>
-      hold(bytes).pipe(
-        Effect.tap(() => Effect.sync(() => held.push(upstream))),
+    memory.withLease(upstream, ({ acquire }) =>
+      acquire(bytes).pipe(
+        Effect.tap(() => Effect.sync(() => acquired.push(upstream))),
         Effect.andThen(Deferred.await(end))
       )
     ),
@@ -25,20 +25,20 @@ const holding = (
 it.effect("gives an upstream a quarter of the memory, and an answer counts four times its length", () =>
   Effect.gen(function* () {
     const memory = ResponseMemory.make(64 * mebibyte)
-    const held: Array<string> = []
+    const acquired: Array<string> = []
     const end = yield* Deferred.make<void>()
     const bad = []
-    for (let n = 0; n < 5; n++) bad.push(yield* holding(memory, "bad", mebibyte, held, end))
-    expect(held).toEqual(["bad", "bad", "bad", "bad"])
+    for (let n = 0; n < 5; n++) bad.push(yield* acquiring(memory, "bad", mebibyte, acquired, end))
+    expect(acquired).toEqual(["bad", "bad", "bad", "bad"])
     // Others have their own share. A longer answer than the share takes all of it.
-    const other = yield* holding(memory, "other", 100 * mebibyte, held, end)
-    expect(held.at(-1)).toBe("other")
+    const other = yield* acquiring(memory, "other", 100 * mebibyte, acquired, end)
+    expect(acquired.at(-1)).toBe("other")
     yield* Fiber.interrupt(bad[0] ?? other)
-    expect(held.filter((upstream) => upstream === "bad")).toHaveLength(5)
+    expect(acquired.filter((upstream) => upstream === "bad")).toHaveLength(5)
     yield* Deferred.succeed(end, undefined)
     yield* Effect.forEach([...bad.slice(1), other], Fiber.join)
-    const all = yield* holding(memory, "bad", 4 * mebibyte, held, yield* Deferred.make<void>())
-    expect(held).toHaveLength(7)
+    const all = yield* acquiring(memory, "bad", 4 * mebibyte, acquired, yield* Deferred.make<void>())
+    expect(acquired).toHaveLength(7)
     yield* Fiber.interrupt(all)
   })
 )

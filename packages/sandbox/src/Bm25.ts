@@ -121,7 +121,7 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
   }
   // For each term, the documents that contain it and how often: [document, count, document, count,
   // …]. A table of terms by documents would take gigabytes for a long query over many documents.
-  const holders: Array<Array<number>> = weights.map(() => [])
+  const postings: Array<Array<number>> = weights.map(() => [])
   const lengths = Array<number>(documents).fill(0)
   let total = 0
   const scores = Array<number>(documents).fill(0)
@@ -132,7 +132,7 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
       const found = words(text)
       for (const word of found) {
         const term = terms.get(word)
-        const list = term === undefined ? undefined : holders[term]
+        const list = term === undefined ? undefined : postings[term]
         if (list === undefined) continue
         if (list[list.length - 2] === document) list[list.length - 1] = (list[list.length - 1] ?? 0) + 1
         else list.push(document, 1)
@@ -140,12 +140,12 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
       lengths[document] = (lengths[document] ?? 0) + found.length
       total += found.length
     },
-    terms: holders.length,
+    terms: postings.length,
     score(term) {
-      const list = holders[term] ?? []
+      const list = postings[term] ?? []
       const average = total / documents || 1
-      const held = list.length / 2
-      const rarity = Math.log(1 + (documents - held + 0.5) / (held + 0.5)) * (weights[term] ?? 0) * (k1 + 1)
+      const matches = list.length / 2
+      const rarity = Math.log(1 + (documents - matches + 0.5) / (matches + 0.5)) * (weights[term] ?? 0) * (k1 + 1)
       most += rarity
       for (let at = 0; at < list.length; at += 2) {
         const document = list[at] ?? 0
@@ -153,7 +153,7 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
         const length = (lengths[document] ?? 0) / average
         scores[document] = (scores[document] ?? 0) + (rarity * count) / (count + k1 * (1 - b + b * length))
       }
-      return held
+      return matches
     },
     ranking(top_n) {
       const results = scores.map((score, index) => ({

@@ -40,7 +40,7 @@ export const declarations = Setting.prefixed(variablePrefix, {
     }),
     files: Setting.size("body-limit-files", {
       default: 2048 * mebibyte,
-      description: "Maximum file size of POST /files. The file is streamed and never held in memory"
+      description: "Maximum file size of POST /files. The file is streamed, and never in memory as a whole"
     }),
     other: Setting.size("body-limit-other", {
       default: mebibyte,
@@ -145,13 +145,13 @@ export const declarations = Setting.prefixed(variablePrefix, {
       minimum: 1,
       default: 4000,
       description:
-        "Long polls of video jobs that one process holds at the same time. Further ones are answered at once with the job as it is"
+        "Long polls of video jobs that wait in one process at the same time. Further ones are answered at once with the job as it is"
     }),
     waitsPerKey: Setting.integer("video-waits-per-key", {
       minimum: 1,
       default: 200,
       description:
-        "Long polls of video jobs that one key, with its ephemeral keys, may hold in a process. Further ones are answered at once with the job as it is"
+        "Long polls of video jobs of one key, with its ephemeral keys, that wait in one process at the same time. Further ones are answered at once with the job as it is"
     }),
     retention: Setting.durationOrNever("video-retention", {
       description: "Time after its end at which a video job is deleted, with its videos"

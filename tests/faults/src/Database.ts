@@ -48,17 +48,17 @@ export const sqlite = (
     connections.set(name, [...(connections.get(name) ?? []), connection])
     return connection
   }
-  /** The processes that hold a lock, by its name. */
-  const held = new Map<string, string>()
+  /** The process that has acquired each lock, by its name. */
+  const lockedBy = new Map<string, string>()
   const locks = ({ name }: Process) =>
     Layer.succeed(ProcessLocks, {
       grace: 0,
-      hold: (id) =>
+      acquire: (id) =>
         Effect.acquireRelease(
-          Effect.sync(() => held.set(id, name)),
-          () => Effect.sync(() => held.delete(id))
+          Effect.sync(() => lockedBy.set(id, name)),
+          () => Effect.sync(() => lockedBy.delete(id))
         ),
-      released: (ids) => Effect.sync(() => new Set(ids.filter((id) => !held.has(id)))),
+      released: (ids) => Effect.sync(() => new Set(ids.filter((id) => !lockedBy.has(id)))),
       removeExcept: () => Effect.void
     })
   return {
@@ -76,7 +76,7 @@ export const sqlite = (
       for (const connection of connections.get(name) ?? []) {
         Effect.runSync(Effect.ignore(connection.executeUnprepared("ROLLBACK", [], undefined)))
       }
-      for (const [id, holder] of held) if (holder === name) held.delete(id)
+      for (const [id, owner] of lockedBy) if (owner === name) lockedBy.delete(id)
     },
     // Each commit was checked at once.
     hasChanged: () => false,

@@ -76,10 +76,10 @@ export const make = (
     const startedAt = clock.monotonicTimeNanosUnsafe()
     const isPatient = parts.longPoll !== undefined && policy.maxRetries > 0
     const maxRetries = continued?.maxRetries ?? (isPatient ? Math.max(policy.maxRetries, patience) : policy.maxRetries)
-    const held = Math.max(parts.longPoll ?? 0, 0) * 1000
-    const deadline = held + Duration.toMillis(policy.deadline)
+    const pollMillis = Math.max(parts.longPoll ?? 0, 0) * 1000
+    const deadline = pollMillis + Duration.toMillis(policy.deadline)
     const limit =
-      held +
+      pollMillis +
       (policy.attemptTimeout === undefined ? endpoint.timeLimit * 1000 : Duration.toMillis(policy.attemptTimeout))
     const stall = Duration.toMillis(policy.stallTimeout)
     /** Made by the first retry: most calls have none. */
@@ -121,7 +121,7 @@ export const make = (
         const response = client.execute(request(authorization))
         return Effect.mapError(recorder?.attempt(response, attempts) ?? response, requestFailure).pipe(
           Effect.provideService(UploadMonitor, limits.monitor),
-          Effect.provideService(CurrentAttempt, { operation, number: attempts, isLongPoll: held > 0 })
+          Effect.provideService(CurrentAttempt, { operation, number: attempts, isLongPoll: pollMillis > 0 })
         )
       }
       const result = yield* Effect.flatMap(authorized, send).pipe(

@@ -31,7 +31,7 @@ export interface Request {
   /** Default: a new key, if the operation accepts one. */
   readonly idempotencyKey?: string | undefined
   /**
-   * Seconds for which the service may hold the request until something changes. They extend the
+   * Seconds for which the service may wait with its answer until something changes. They extend the
    * time limits. Such a request is retried for as long as the policy's deadline, up to 30 times and
    * whatever the retry budget, unless the policy allows no retries.
    */

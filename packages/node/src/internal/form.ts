@@ -1,6 +1,6 @@
 /**
  * Encodes a multipart form as a stream that is read block by block, as fast as the socket sends. A
- * file is therefore never held in memory as a whole.
+ * file is therefore never in memory as a whole.
  */
 import type { Random } from "effect"
 import { HttpBody, HttpClientRequest } from "effect/http"

@@ -74,7 +74,7 @@ const credential = Effect.flatMap(CurrentCall, (call) =>
 )
 
 /** For responses that are too short to need one. */
-const noLease: Lease = { hold: () => Effect.void, turn: Effect.void }
+const noLease: Lease = { acquire: () => Effect.void, turn: Effect.void }
 
 const errorBounds: Bounds = { ...defaults, bytes: 65_536 }
 

@@ -129,10 +129,9 @@ export const make = Effect.gen(function* () {
   })
 
   /**
-   * Finds the guardrail for a transaction that changes or assigns it, and keeps others from doing
-   * so meanwhile.
+   * Finds the guardrail for a transaction that changes or assigns it, and locks its row.
    */
-  const hold = Effect.fnUntraced(function* (organizationId: string, id: string) {
+  const findLocked = Effect.fnUntraced(function* (organizationId: string, id: string) {
     yield* Dialect.lock(sql, sql`SELECT 1 FROM guardrails WHERE id = ${id}`)
     return yield* find(organizationId, id)
   })
@@ -174,7 +173,7 @@ export const make = Effect.gen(function* () {
 
   const update = Effect.fn("GuardrailStore.update")(
     function* (organizationId: string, id: string, change: UpdateGuardrail) {
-      yield* hold(organizationId, id)
+      yield* findLocked(organizationId, id)
       const columns = table.update({ ...change, updatedAt: yield* Clock.currentTimeMillis })
       yield* sql`UPDATE guardrails SET ${sql.update(columns)} WHERE id = ${id}`
       yield* limits.update(id, change)
@@ -198,7 +197,7 @@ export const make = Effect.gen(function* () {
 
   const remove = Effect.fn("GuardrailStore.remove")(
     function* (organizationId: string, id: string) {
-      yield* hold(organizationId, id)
+      yield* findLocked(organizationId, id)
       yield* releaseKeys(id)
       yield* sql`DELETE FROM guardrails WHERE id = ${id}`
       yield* limits.remove(id)
@@ -214,7 +213,7 @@ export const make = Effect.gen(function* () {
    */
   const lookUp = Effect.fnUntraced(function* (organizationId: string, hashes: ReadonlyArray<string>) {
     const wanted = [...new Set(hashes)]
-    const held = new Map<string, string | null>()
+    const known = new Map<string, string | null>()
     for (const some of chunks(wanted.toSorted())) {
       yield* Dialect.lock(sql, sql`SELECT 1 FROM keys WHERE ${sql.in("hash", some)} ORDER BY hash`)
       // Compare the organization here: in the statement, SQLite would read all keys of the
@@ -223,11 +222,11 @@ export const make = Effect.gen(function* () {
         yield* sql`SELECT hash, organization_id, guardrail_id FROM keys WHERE deleted_at IS NULL AND ${sql.in("hash", some)}`
       for (const row of rows) {
         if (row.organization_id !== organizationId) continue
-        held.set(Dialect.text(row, "hash"), Dialect.textOrNull(row, "guardrail_id"))
+        known.set(Dialect.text(row, "hash"), Dialect.textOrNull(row, "guardrail_id"))
       }
       yield* Effect.yieldNow
     }
-    return { held, notFound: wanted.filter((hash) => !held.has(hash)) }
+    return { known, notFound: wanted.filter((hash) => !known.has(hash)) }
   })
 
   const setGuardrail = Effect.fnUntraced(function* (
@@ -251,9 +250,9 @@ export const make = Effect.gen(function* () {
 
   const assign = Effect.fn("GuardrailStore.assign")(
     function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>, assignedBy: string | null = null) {
-      yield* hold(organizationId, id)
-      const { held, notFound } = yield* lookUp(organizationId, keyHashes)
-      const changed = [...held].filter(([, previous]) => previous !== id)
+      yield* findLocked(organizationId, id)
+      const { known, notFound } = yield* lookUp(organizationId, keyHashes)
+      const changed = [...known].filter(([, previous]) => previous !== id)
       yield* setGuardrail(
         id,
         changed.map(([hash]) => hash),
@@ -262,7 +261,7 @@ export const make = Effect.gen(function* () {
       const replaced = changed.flatMap(([keyHash, previousGuardrailId]) =>
         previousGuardrailId === null ? [] : [{ keyHash, previousGuardrailId }]
       )
-      return { assignedCount: held.size, notFound, replaced }
+      return { assignedCount: known.size, notFound, replaced }
     },
     sql.withTransaction,
     mapSqlError("GuardrailStore.assign")
@@ -270,11 +269,11 @@ export const make = Effect.gen(function* () {
 
   const unassign = Effect.fn("GuardrailStore.unassign")(
     function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>) {
-      yield* hold(organizationId, id)
-      const { held } = yield* lookUp(organizationId, keyHashes)
-      const holding = [...held].flatMap(([hash, guardrail]) => (guardrail === id ? [hash] : []))
-      yield* setGuardrail(null, holding, null)
-      return holding.length
+      yield* findLocked(organizationId, id)
+      const { known } = yield* lookUp(organizationId, keyHashes)
+      const assigned = [...known].flatMap(([hash, guardrail]) => (guardrail === id ? [hash] : []))
+      yield* setGuardrail(null, assigned, null)
+      return assigned.length
     },
     sql.withTransaction,
     mapSqlError("GuardrailStore.unassign")
@@ -287,7 +286,7 @@ export const make = Effect.gen(function* () {
   ) {
     if (id !== null) yield* find(organizationId, id)
     // A deleted key has no guardrail.
-    const holding =
+    const isAssigned =
       id === null
         ? sql`organization_id = ${organizationId} AND guardrail_id IS NOT NULL`
         : sql`guardrail_id = ${id} AND guardrail_id IS NOT NULL`
@@ -295,10 +294,10 @@ export const make = Effect.gen(function* () {
       {
         // The skipped keys are read from the index only.
         rows: (limit, offset) => sql`SELECT ${assignedKeyColumns} FROM (
-            SELECT hash FROM keys WHERE ${holding} ORDER BY guardrail_assigned_at, hash LIMIT ${limit} OFFSET ${offset}
+            SELECT hash FROM keys WHERE ${isAssigned} ORDER BY guardrail_assigned_at, hash LIMIT ${limit} OFFSET ${offset}
           ) p JOIN keys k ON k.hash = p.hash
           ORDER BY k.guardrail_assigned_at, k.hash`,
-        total: sql`SELECT COUNT(*) AS total_count FROM keys WHERE ${holding}`,
+        total: sql`SELECT COUNT(*) AS total_count FROM keys WHERE ${isAssigned}`,
         item: assignedKeys.readOf("k")
       },
       request

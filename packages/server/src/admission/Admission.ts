@@ -100,7 +100,7 @@ export interface JobAdmission<A> {
   /** As in {@link Run}. */
   readonly isOwnOnly: boolean
   /** Counts the free request, and reserves the quotes until the job ends. */
-  readonly hold: (job: {
+  readonly reserve: (job: {
     readonly jobId: string
     readonly intentId: string
   }) => Effect.Effect<void, PaymentRequired | TooManyRequests>
@@ -191,7 +191,7 @@ export const make = Effect.gen(function* () {
     )
 
   /** Counts the free request and reserves the amount, or does neither. */
-  const hold = Effect.fnUntraced(function* <A>(
+  const reserve = Effect.fnUntraced(function* <A>(
     { caller, model, operation, user }: PaidRequest<A>,
     intent: { readonly id: string; readonly requestId: string; readonly jobId?: string },
     { gateway, isFree, isPriced, own }: Candidates.Quotes
@@ -300,7 +300,7 @@ export const make = Effect.gen(function* () {
     const id = yield* random.uuidV7()
     const { id: requestId } = yield* RequestContext
     const { isOwnOnly, reservation } = yield* withFallback(request.quotes, (quotes, isOwnOnly) =>
-      Effect.map(hold(request, { id, requestId }, quotes), (reservation) => ({ reservation, isOwnOnly }))
+      Effect.map(reserve(request, { id, requestId }, quotes), (reservation) => ({ reservation, isOwnOnly }))
     )
     const { attempts, exit } = yield* Effect.catchCause(work({ id, isOwnOnly }), (cause) =>
       Effect.succeed({ exit: Exit.failCause(cause), attempts: [] })
@@ -370,7 +370,8 @@ export const make = Effect.gen(function* () {
           withFallback(request.quotes, (quotes, isOwnOnly) =>
             submit({
               isOwnOnly,
-              hold: ({ intentId, jobId }) => Effect.asVoid(hold(request, { id: intentId, requestId, jobId }, quotes)),
+              reserve: ({ intentId, jobId }) =>
+                Effect.asVoid(reserve(request, { id: intentId, requestId, jobId }, quotes)),
               keep: keep.store
             })
           )

@@ -86,7 +86,7 @@ export class Idempotency extends Context.Service<
   Idempotency,
   {
     /**
-     * Claims the key, or returns the stored answer. Waits while another request holds the key; only
+     * Claims the key, or returns the stored answer. Waits while another request has claimed the key; only
      * that wait can be interrupted. A claim must be ended: by `complete` in the transaction of the
      * work, or by `abandon` if there is no answer. Call this where nothing can interrupt between
      * the two.
@@ -130,16 +130,16 @@ const otherBody = "this Idempotency-Key was used before with another body"
 const tooLarge =
   "the answer to this Idempotency-Key was too large to be kept; the request was done, and charged, once. Send another key to do it again"
 
-interface Held {
+interface Slot {
   readonly fingerprint: string
   /** Completes when the database has decided whether the request gets the key. */
   readonly asked: Deferred.Deferred<void>
-  /** Completes when the request no longer holds the key. */
+  /** Completes when the request has ended its claim. */
   readonly ended: Deferred.Deferred<void>
   claimed: boolean
 }
 
-const newHeld = ({ fingerprint }: IdempotentRequest): Held => ({
+const newSlot = ({ fingerprint }: IdempotentRequest): Slot => ({
   fingerprint,
   asked: Deferred.makeUnsafe(),
   ended: Deferred.makeUnsafe(),
@@ -163,18 +163,18 @@ export const make = Effect.gen(function* () {
     `DELETE FROM idempotency WHERE scope = ?1 AND idempotency_key = ?2 AND owner = ?3`
   )
   /**
-   * Keys that a request of this process holds or is claiming. Other requests wait here, so that at
+   * Keys that a request of this process has claimed or is claiming. Other requests wait here, so that at
    * most one of them queries the database.
    */
-  const held = new Map<string, Held>()
+  const slots = new Map<string, Slot>()
 
   const nameOf = ({ key, scope }: IdempotentRequest) => `${scope} ${key}`
 
   const free = (request: IdempotentRequest) =>
     Effect.sync(() => {
-      const slot = held.get(nameOf(request))
+      const slot = slots.get(nameOf(request))
       if (slot === undefined) return
-      held.delete(nameOf(request))
+      slots.delete(nameOf(request))
       Deferred.doneUnsafe(slot.asked, Exit.void)
       Deferred.doneUnsafe(slot.ended, Exit.void)
     })
@@ -182,7 +182,7 @@ export const make = Effect.gen(function* () {
   const drop = ({ key, scope }: IdempotentRequest) => Effect.asVoid(deleteClaim(scope, key, owner.id))
 
   /**
-   * Claims that may still be in the database although no request holds them, because a write
+   * Claims that may still be in the database although no request has them, because a write
    * failed. Other processes would wait for them as long as this one lives.
    */
   const unconfirmed = new Map<string, IdempotentRequest>()
@@ -194,9 +194,9 @@ export const make = Effect.gen(function* () {
       Array.from(unconfirmed),
       ([name, request]) => {
         unconfirmed.delete(name)
-        // A request that holds the key ends the claim itself.
-        if (held.has(name)) return Effect.void
-        held.set(name, newHeld(request))
+        // A request that has claimed the key ends the claim itself.
+        if (slots.has(name)) return Effect.void
+        slots.set(name, newSlot(request))
         return drop(request).pipe(
           Effect.onError(() => Effect.sync(() => unconfirmed.set(name, request))),
           Effect.ensuring(free(request))
@@ -227,7 +227,7 @@ export const make = Effect.gen(function* () {
 
   const claimOf = (request: IdempotentRequest): Claim => {
     const { key, scope } = request
-    const slot = held.get(nameOf(request))
+    const slot = slots.get(nameOf(request))
     if (slot !== undefined) {
       slot.claimed = true
       Deferred.doneUnsafe(slot.asked, Exit.void)
@@ -257,7 +257,7 @@ export const make = Effect.gen(function* () {
       abandon: drop(request).pipe(
         mapSqlError("Idempotency.abandon"),
         // Free the key even if its row could not be removed: the next request of this process finds
-        // that nobody holds it and takes it over.
+        // that no request has it and takes it over.
         Effect.ensuring(free(request)),
         Effect.tapError(() => confirm(request)),
         Effect.uninterruptible
@@ -283,8 +283,8 @@ export const make = Effect.gen(function* () {
       yield* sql`SELECT * FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}`
     if (row === undefined) return undefined
     const kept = KeptAnswer.tables.kept.read(row)
-    const { owner: holder, status } = kept
-    if (holder === null && kept.expiresAt <= now) {
+    const { owner: claimedBy, status } = kept
+    if (claimedBy === null && kept.expiresAt <= now) {
       yield* answers.expired(kept)
       return undefined
     }
@@ -293,21 +293,21 @@ export const make = Effect.gen(function* () {
       const answer = yield* KeptAnswer.answerOf(kept, status)
       return answer === null ? yield* conflict(tooLarge) : Begun.Replay({ answer })
     }
-    // This process holds the key but no request does: the claim could not be ended.
-    const isDead = holder === null || holder === owner.id || !(yield* owner.isAlive(holder))
+    // This process has the claim but no request does: the claim could not be ended.
+    const isDead = claimedBy === null || claimedBy === owner.id || !(yield* owner.isAlive(claimedBy))
     if (!isDead) {
       yield* Effect.interruptible(Effect.sleep(pollEvery))
       return undefined
     }
-    return (yield* takeOver(request, holder ?? "", now)) ? Begun.First({ claim: claimOf(request) }) : undefined
+    return (yield* takeOver(request, claimedBy ?? "", now)) ? Begun.First({ claim: claimOf(request) }) : undefined
   })
 
   /** Looks at the key once: the result of the request, or undefined to look again. */
   const look = (request: IdempotentRequest) =>
     Effect.suspend(() => {
-      const slot = held.get(nameOf(request))
+      const slot = slots.get(nameOf(request))
       if (slot === undefined) {
-        held.set(nameOf(request), newHeld(request))
+        slots.set(nameOf(request), newSlot(request))
         return contend(request).pipe(
           Effect.onExit((exit) => (Exit.isSuccess(exit) && exit.value?._tag === "First" ? Effect.void : free(request))),
           // The claim may have been committed all the same.

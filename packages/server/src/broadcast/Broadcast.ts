@@ -152,7 +152,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
 
     /** Sends a part until it is done with. Returns the number of events that were for this one. */
     return Effect.fnUntraced(function* (part: Outbox.Part) {
-      const inTurn = memory.hold(workspaceId, part.bytes)
+      const inTurn = memory.withAmount(workspaceId, part.bytes)
       let pending: Pending | undefined
       let total = 0
       while (true) {

@@ -73,7 +73,7 @@ export const make = Effect.fnUntraced(function* (sender: Options) {
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) =>
     memory
-      .withRoom(owner, { announced: JsonBody.lengthOf(request), held: limit.held }, (room) => {
+      .withRoom(owner, { announced: JsonBody.lengthOf(request), inMemory: limit.inMemory }, (room) => {
         let text = ""
         const read = Effect.map(JsonBody.readText(request, limit.body, payload, room), (body) => {
           text = body === "" && payload.isOptional ? "{}" : WireWords.neutralBody(record, body)

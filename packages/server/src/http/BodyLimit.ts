@@ -23,19 +23,19 @@ export interface Limit {
   /** Limit for the file of a form. */
   readonly file?: number
   /** How much of the body is in memory at a time. */
-  readonly held: number
+  readonly inMemory: number
 }
 
 /** Bodies that are mostly written to a file as they arrive: how much remains in memory. */
-const held: { readonly [name in keyof BodyLimits]?: number } = { transcription: textBesideAudio }
+const inMemory: { readonly [name in keyof BodyLimits]?: number } = { transcription: textBesideAudio }
 
 /** The limits of a body, from those that its operation names. */
 export const of = (limits: BodyLimits, { form, json }: BodyLimit, isForm: boolean): Limit => {
   if (form !== undefined && (isForm || json === undefined)) {
-    return { body: limits[form] + formOverhead, file: limits[form], held: formOverhead }
+    return { body: limits[form] + formOverhead, file: limits[form], inMemory: formOverhead }
   }
   const name = json ?? "other"
-  return { body: limits[name], held: held[name] ?? limits[name] }
+  return { body: limits[name], inMemory: inMemory[name] ?? limits[name] }
 }
 
 /** The limit of the request's body in bytes, or of the file in it. */
@@ -49,7 +49,7 @@ export const ofRequest: Effect.Effect<number, never, RequestContext> = Effect.fl
  * Enforces the operation's exact limit on an uploaded file at `path`, with a 413 if it is larger.
  * While the form is read, the limit is approximate, because it also counts the file's headers.
  */
-export const holdFile = (path: string): Effect.Effect<void, never, FileSystem.FileSystem | RequestContext> =>
+export const checkFile = (path: string): Effect.Effect<void, never, FileSystem.FileSystem | RequestContext> =>
   Effect.gen(function* () {
     const fileSystem = yield* FileSystem.FileSystem
     const limit = yield* ofRequest

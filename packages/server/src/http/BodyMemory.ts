@@ -7,7 +7,7 @@
  * each other out:
  *
  * - The bodies that one key has announced may take half of the memory together.
- * - A body that is still arriving gives way if another key's body waits, and its own key holds more
+ * - A body that is still arriving gives way if another key's body waits, and its own key has more
  *   of the memory than that key does.
  * - When the memory is used up, short bodies and the first parts of others have some in addition.
  * - Management operations have memory of their own.
@@ -39,14 +39,14 @@ export interface Length {
   /** Undefined: not announced. */
   readonly announced: number | undefined
   /** How much of it is in memory at a time, at most. */
-  readonly held: number
+  readonly inMemory: number
 }
 
-/** The memory reserved for one body. */
+/** The memory of one body. */
 export interface Room {
-  /** Reserves memory for each chunk before it is passed on. */
+  /** Acquires memory for each chunk before it is passed on. */
   readonly arriving: <E, R>(body: Stream.Stream<Uint8Array, E, R>) => Stream.Stream<Uint8Array, E | BodyMemoryFull, R>
-  /** Reads a body that is no longer than {@link firstRoom}, for which memory is reserved. */
+  /** Reads a body that is no longer than {@link firstRoom}, whose memory was acquired with the first part. */
   readonly reading: <A, E, R>(read: Effect.Effect<A, E, R>) => Effect.Effect<A, E | BodyMemoryFull, R>
 }
 
@@ -54,7 +54,7 @@ export interface Room {
 export class BodyMemory extends Context.Service<
   BodyMemory,
   {
-    /** Waits for memory for the first part of a body, then runs the effect while holding it. */
+    /** Waits for memory for the first part of a body, then runs the effect, and releases the memory. */
     readonly withRoom: <A, E, R>(
       owner: Owner,
       length: Length,
@@ -64,7 +64,7 @@ export class BodyMemory extends Context.Service<
 >()("@model-gateway/server/http/BodyMemory") {}
 
 /**
- * A body gets memory for this many bytes at first, or for its announced length. What it holds
+ * A body gets memory for this many bytes at first, or for its announced length. The memory
  * doubles as the body grows.
  */
 export const firstRoom = 64 * 1024
@@ -104,24 +104,24 @@ interface Arriving {
   readonly keyHash: string
   /** When it began to arrive, in monotonic milliseconds. */
   since: number
-  /** The memory that it holds. */
-  held: number
+  /** The memory that it has acquired, in bytes. */
+  acquired: number
   isGivingWay: boolean
   readonly giveWay: Deferred.Deferred<never, BodyMemoryFull>
 }
 
-/** What the bodies of each key hold that are still arriving. */
-const heldByKey = (bodies: Iterable<Arriving>): ReadonlyMap<string, number> => {
-  const held = new Map<string, number>()
-  for (const { held: bytes, keyHash } of bodies) held.set(keyHash, (held.get(keyHash) ?? 0) + bytes)
-  return held
+/** The memory of the bodies of each key that are still arriving. */
+const acquiredByKey = (bodies: Iterable<Arriving>): ReadonlyMap<string, number> => {
+  const byKey = new Map<string, number>()
+  for (const { acquired, keyHash } of bodies) byKey.set(keyHash, (byKey.get(keyHash) ?? 0) + acquired)
+  return byKey
 }
 
 /** Memory that is shared by keys. */
 const makeShared = (bytes: number) => {
   const perKey = Math.floor(bytes / 2)
-  // A longer body gets all that its key may hold.
-  const longest = Math.floor(perKey / costPerByte)
+  // A longer body gets all that its key may have.
+  const maxBytes = Math.floor(perKey / costPerByte)
   const announced = FairShare.make({ capacity: Number.POSITIVE_INFINITY, perOwner: perKey })
   const memory = FairShare.make({ capacity: bytes, perOwner: perKey })
   const additional = bytes * firstPart
@@ -129,18 +129,18 @@ const makeShared = (bytes: number) => {
   // The oldest first.
   const arriving = new Set<Arriving>()
 
-  /** Chooses a body to give way to one of this key: the oldest one of the key that holds most. */
+  /** Chooses a body to give way to one of this key: the oldest one of the key that has most. */
   const makeRoomFor = (keyHash: string, now: number): void => {
-    const held = heldByKey(arriving)
+    const byKey = acquiredByKey(arriving)
     let chosen: Arriving | undefined
-    let most = held.get(keyHash) ?? 0
+    let largest = byKey.get(keyHash) ?? 0
     for (const body of arriving) {
       // Its memory will be free in a moment.
       if (body.isGivingWay) return
-      const holds = held.get(body.keyHash) ?? 0
-      if (body.keyHash === keyHash || now - body.since < minArrival || holds <= most) continue
+      const acquired = byKey.get(body.keyHash) ?? 0
+      if (body.keyHash === keyHash || now - body.since < minArrival || acquired <= largest) continue
       chosen = body
-      most = holds
+      largest = acquired
     }
     if (chosen === undefined) return
     chosen.isGivingWay = true
@@ -157,8 +157,8 @@ const makeShared = (bytes: number) => {
 
   const withRoom = <A, E, R>(keyHash: string, length: Length, use: (room: Room) => Effect.Effect<A, E, R>) =>
     Effect.suspend(() => {
-      const most = Math.min(length.announced ?? Number.POSITIVE_INFINITY, length.held, longest)
-      const body: Arriving = { keyHash, since: 0, held: 0, isGivingWay: false, giveWay: Deferred.makeUnsafe() }
+      const maxOfBody = Math.min(length.announced ?? Number.POSITIVE_INFINITY, length.inMemory, maxBytes)
+      const body: Arriving = { keyHash, since: 0, acquired: 0, isGivingWay: false, giveWay: Deferred.makeUnsafe() }
       const tickets: Array<FairShare.Ticket> = []
       let allowed = 0
 
@@ -186,21 +186,21 @@ const makeShared = (bytes: number) => {
 
       /** Waits until the key may have a body of this length in progress. */
       const allow = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> => {
-        const more = Math.min(bodyBytes, most) * costPerByte - allowed
+        const more = Math.min(bodyBytes, maxOfBody) * costPerByte - allowed
         if (more <= 0) return Effect.void
         allowed += more
         return enter(announced, more, { meanwhile: Effect.never })
       }
 
-      /** Reserves memory for this many bytes. */
+      /** Acquires memory for this many bytes. */
       const growTo = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> => {
-        const more = Math.min(bodyBytes, most) * costPerByte - body.held
+        const more = Math.min(bodyBytes, maxOfBody) * costPerByte - body.acquired
         if (more <= 0) return Effect.void
-        const instead = body.held === 0 ? firstParts : undefined
+        const instead = body.acquired === 0 ? firstParts : undefined
         const grow = Effect.andThen(
           enter(memory, more, { instead, meanwhile: makeRooms(keyHash) }),
           Effect.sync(() => {
-            body.held += more
+            body.acquired += more
           })
         )
         return Effect.andThen(allow(bodyBytes), grow)
@@ -217,11 +217,11 @@ const makeShared = (bytes: number) => {
         reading: (read) => Effect.ensuring(Effect.andThen(begin, Effect.raceFirst(read, hasToGiveWay)), end),
         arriving: (stream) => {
           let received = 0
-          const reserved = Stream.mapEffect(stream, (chunk) => {
+          const admitted = Stream.mapEffect(stream, (chunk) => {
             received += chunk.length
             return Effect.as(growTo(2 ** Math.ceil(Math.log2(received))), chunk)
           })
-          const begun = Stream.unwrap(Effect.as(begin, Stream.interruptWhen(reserved, hasToGiveWay)))
+          const begun = Stream.unwrap(Effect.as(begin, Stream.interruptWhen(admitted, hasToGiveWay)))
           return Stream.ensuring(begun, end)
         }
       }

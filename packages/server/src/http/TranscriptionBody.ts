@@ -1,6 +1,6 @@
 /**
  * Reads the body of a transcription request, JSON or form. Its audio is streamed to a temporary
- * file and never held whole.
+ * file and never in memory as a whole.
  */
 import { type BadRequest, PayloadTooLarge, phrases } from "@model-gateway/core/GatewayError"
 import * as Transcription from "@model-gateway/core/Transcription"
@@ -127,7 +127,7 @@ const readForm = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSer
   yield* scanField("provider", persisted["provider"])
   yield* scanField("trace", persisted["trace"])
   const form = yield* decoded(decodeForm(persisted))
-  yield* BodyLimit.holdFile(form.file.path)
+  yield* BodyLimit.checkFile(form.file.path)
   const body: FormRequest = { _tag: "Form", form }
   return body
 })

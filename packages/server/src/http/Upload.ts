@@ -1,6 +1,6 @@
 /**
  * Receives a file as `multipart/form-data`. Its bytes are streamed to the object store, or passed
- * on to a provider while they arrive, and never held in memory.
+ * on to a provider while they arrive, and are never in memory as a whole.
  *
  * The fields may come in any order. Parts other than `file` and `purpose` are read and discarded,
  * except `expires_after`: a file that a caller expects to expire must not be kept.

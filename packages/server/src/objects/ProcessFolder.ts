@@ -33,7 +33,7 @@ const removeDead = Effect.fnUntraced(function* (shared: string, { onDead }: Opti
   const removeIfDead = Effect.fnUntraced(function* (entry: string) {
     const folder = path.join(shared, entry)
     const isFolder = (yield* fs.stat(folder)).type === "Directory"
-    if (isFolder && !(yield* FileLock.take(path.join(folder, lockName)))) return
+    if (isFolder && !(yield* FileLock.acquire(path.join(folder, lockName)))) return
     yield* CallProcesses.killAll(folder)
     if (isFolder) yield* onDead(folder)
     yield* fs.remove(folder, { recursive: true, force: true })
@@ -67,7 +67,7 @@ export const make = Effect.fnUntraced(function* (
   const folder = path.join(shared, `${unfinished}${id}`)
   const own = path.join(shared, id)
   yield* fs.makeDirectory(folder)
-  yield* Effect.orDie(FileLock.take(path.join(folder, lockName)))
+  yield* Effect.orDie(FileLock.acquire(path.join(folder, lockName)))
   yield* Effect.acquireRelease(fs.rename(folder, own), () =>
     Effect.ignore(fs.remove(own, { recursive: true, force: true }))
   )

@@ -100,7 +100,7 @@ const make = Effect.gen(function* () {
       const permitted = yield* permit(input)
       // Measuring takes work, so it comes after the checks that need no price.
       yield* canPay(permitted, idempotencyKey)
-      const { duration, format } = yield* measuring.hold(
+      const { duration, format } = yield* measuring.withAmount(
         permitted.caller.key.hash,
         1
       )(TranscriptionInput.measure(input))

@@ -89,11 +89,11 @@ const make = Effect.gen(function* () {
   /** Refuses a request for which the workspace's unfinished jobs leave no room. */
   const withinRequests = Effect.fnUntraced(function* (workspaceId: string, bytes: number) {
     if (bytes <= maxSmallRequest) return
-    const held = yield* orUnavailable(jobs.openRequestBytes(workspaceId))
-    if (held + bytes <= videos.requests) return
-    const [most, taken, size] = [videos.requests, held, bytes].map((count) => (count / mebibyte).toFixed(1))
+    const open = yield* orUnavailable(jobs.openRequestBytes(workspaceId))
+    if (open + bytes <= videos.requests) return
+    const [max, taken, size] = [videos.requests, open, bytes].map((count) => (count / mebibyte).toFixed(1))
     const message =
-      `${phrases[429]}: the requests of a workspace's unfinished video jobs may take ${most} MiB together. ` +
+      `${phrases[429]}: the requests of a workspace's unfinished video jobs may take ${max} MiB together. ` +
       `They take ${taken} MiB, and this one needs ${size} MiB. Wait for a job to end, or cancel one`
     return yield* new TooManyRequests({ error: { message, metadata: { retry_after: 30 } } })
   })
@@ -112,7 +112,7 @@ const make = Effect.gen(function* () {
         payload: Effect.sync(() => [JSON.stringify(wanted)]),
         encode
       },
-      Effect.fnUntraced(function* ([first, ...others], { hold, keep }) {
+      Effect.fnUntraced(function* ([first, ...others], { keep, reserve }) {
         const workspace = yield* orUnavailable(
           Effect.catchTag(workspaces.find(key.workspaceId), "WorkspaceNotFound", Effect.die)
         )
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
               callbackUrl: wanted.callback_url ?? workspace.defaultCallbackUrl,
               lifetime: videos.lifetime
             },
-            (job) => Effect.andThen(withinRequests(key.workspaceId, job.requestBytes), hold(job)),
+            (job) => Effect.andThen(withinRequests(key.workspaceId, job.requestBytes), reserve(job)),
             keep
           )
         )

@@ -167,7 +167,7 @@ export const shared = Effect.fnUntraced(function* (servers: ReadonlyArray<string
       const known = yield* Cache.getSuccess(cache, name)
       if (Option.isSome(known)) return known.value
       // Before the cache: who asks for the same name must not wait for the share of another owner.
-      return yield* places.hold(yield* Owner, 1)(Cache.get(cache, name))
+      return yield* places.withAmount(yield* Owner, 1)(Cache.get(cache, name))
     })
   }
 })

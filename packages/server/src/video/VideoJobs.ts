@@ -62,12 +62,12 @@ export class VideoJobs extends Context.Service<
   VideoJobs,
   VideoTransitions.VideoTransitions & {
     /**
-     * Inserts the row and wakes a worker, in one transaction. `hold` runs in it first and reserves
+     * Inserts the row and wakes a worker, in one transaction. `reserve` runs in it first and reserves
      * the cost; `withinTransaction` runs in it last. If one of them fails, no job is created.
      */
     readonly submit: <E, R, E2 = never, R2 = never>(
       input: SubmitVideo,
-      hold: (job: NewJob) => Effect.Effect<unknown, E, R>,
+      reserve: (job: NewJob) => Effect.Effect<unknown, E, R>,
       withinTransaction?: (job: VideoJob) => Effect.Effect<void, E2, R2>
     ) => Effect.Effect<VideoJob, E | E2 | StorageError, R | R2>
     readonly get: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
@@ -110,7 +110,7 @@ export const make = Effect.gen(function* () {
 
   const submit = Effect.fn("VideoJobs.submit")(function* <E, R, E2 = never, R2 = never>(
     input: SubmitVideo,
-    hold: (job: NewJob) => Effect.Effect<unknown, E, R>,
+    reserve: (job: NewJob) => Effect.Effect<unknown, E, R>,
     withinTransaction?: (job: VideoJob) => Effect.Effect<void, E2, R2>
   ) {
     const now = yield* Clock.currentTimeMillis
@@ -150,7 +150,7 @@ export const make = Effect.gen(function* () {
     const requestBytes = Buffer.byteLength(columns.request)
     yield* sql.withTransaction(
       Effect.gen(function* () {
-        yield* hold({ jobId: job.id, intentId: job.intentId, isByok: job.isByok, requestBytes })
+        yield* reserve({ jobId: job.id, intentId: job.intentId, isByok: job.isByok, requestBytes })
         yield* sql`INSERT INTO video_jobs ${sql.insert(table.insert({ ...job, outputs: null }))}`
         yield* sql`INSERT INTO video_requests ${sql.insert({ job_id: job.id, ...columns })}`
         yield* queue.offer({ job_id: job.id, step: job.step, failures: 0 })

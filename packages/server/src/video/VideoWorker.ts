@@ -156,7 +156,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
 
   const submit = (job: VideoJob, slot: VideoSlots.Slot, failures: number) =>
     Effect.flatMap(jobs.requestBytes(job.id), (bytes) =>
-      submissions.hold(job.workspaceId, bytes)(submitNow(job, bytes, slot, failures))
+      submissions.withAmount(job.workspaceId, bytes)(submitNow(job, bytes, slot, failures))
     )
 
   const submitNow = Effect.fnUntraced(function* (

@@ -7,20 +7,23 @@ type Memory = BodyMemory.BodyMemory["Service"]
 
 const owner = (keyHash: string, isManagement = false): BodyMemory.Owner => ({ keyHash, isManagement })
 
-const lengthOf = (announced: number | undefined): BodyMemory.Length => ({ announced, held: Number.MAX_SAFE_INTEGER })
+const lengthOf = (announced: number | undefined): BodyMemory.Length => ({
+  announced,
+  inMemory: Number.MAX_SAFE_INTEGER
+})
 
-/** Holds the memory for a body of this length, which has arrived. */
-const hold = (memory: Memory, key: string, bytes: number, isManagement?: boolean) =>
+/** Acquires the memory for a body of this length, which has arrived. */
+const acquire = (memory: Memory, key: string, bytes: number, isManagement?: boolean) =>
   Effect.gen(function* () {
-    const held = yield* Latch.make()
+    const hasMemory = yield* Latch.make()
     const arrived = Stream.make(new Uint8Array(bytes))
     const fiber = yield* Effect.forkChild(
       memory.withRoom(owner(key, isManagement), lengthOf(bytes), ({ arriving }) =>
-        Stream.runDrain(arriving(arrived)).pipe(Effect.andThen(held.open), Effect.andThen(Effect.never))
+        Stream.runDrain(arriving(arrived)).pipe(Effect.andThen(hasMemory.open), Effect.andThen(Effect.never))
       ),
       { startImmediately: true }
     )
-    yield* held.await
+    yield* hasMemory.await
     return fiber
   })
 
@@ -64,11 +67,11 @@ describe("bodies that have arrived", () => {
   it.effect("make another one wait for two seconds, and then it is rejected", () =>
     Effect.gen(function* () {
       const memory = BodyMemory.make(budget)
-      const holders = yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, mebibyte))
+      const bodies = yield* Effect.forEach(["a", "b"], (key) => acquire(memory, key, mebibyte))
       const refused = yield* ask(memory, "c", 2 * BodyMemory.firstRoom)
       yield* TestClock.adjust("2 seconds")
       expect(yield* Effect.flip(Fiber.join(refused))).toMatchObject(full)
-      yield* Fiber.interruptAll(holders)
+      yield* Fiber.interruptAll(bodies)
       expect(yield* Fiber.join(yield* ask(memory, "c", mebibyte))).toBe("served")
     })
   )
@@ -76,7 +79,7 @@ describe("bodies that have arrived", () => {
   it.effect("admit a waiting one as soon as one of them ends", () =>
     Effect.gen(function* () {
       const memory = BodyMemory.make(budget)
-      const [first] = yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, mebibyte))
+      const [first] = yield* Effect.forEach(["a", "b"], (key) => acquire(memory, key, mebibyte))
       const waiting = yield* ask(memory, "c", mebibyte)
       yield* TestClock.adjust("1 second")
       if (first !== undefined) yield* Fiber.interrupt(first)
@@ -87,7 +90,7 @@ describe("bodies that have arrived", () => {
   it.effect("of one key leave half of the memory to other keys", () =>
     Effect.gen(function* () {
       const memory = BodyMemory.make(budget)
-      yield* hold(memory, "a", mebibyte)
+      yield* acquire(memory, "a", mebibyte)
       const refused = yield* ask(memory, "a", 1)
       expect(yield* Fiber.join(yield* ask(memory, "b", mebibyte))).toBe("served")
       yield* TestClock.adjust("2 seconds")
@@ -98,10 +101,10 @@ describe("bodies that have arrived", () => {
   it.effect("leave short ones an eighth as much, half of it to one key", () =>
     Effect.gen(function* () {
       const memory = BodyMemory.make(budget)
-      yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, mebibyte))
+      yield* Effect.forEach(["a", "b"], (key) => acquire(memory, key, mebibyte))
       const parts = budget / 8 / 4 / BodyMemory.firstRoom
-      const holders = Array.from({ length: parts / 2 }, () => hold(memory, "c", BodyMemory.firstRoom))
-      yield* Effect.all(holders)
+      const bodies = Array.from({ length: parts / 2 }, () => acquire(memory, "c", BodyMemory.firstRoom))
+      yield* Effect.all(bodies)
       const refused = yield* ask(memory, "c", 1)
       expect(yield* Fiber.join(yield* ask(memory, "d", 1))).toBe("served")
       yield* TestClock.adjust("2 seconds")
@@ -112,10 +115,10 @@ describe("bodies that have arrived", () => {
   it.effect("leave management operations an eighth as much", () =>
     Effect.gen(function* () {
       const memory = BodyMemory.make(budget)
-      yield* Effect.forEach(["a", "b"], (key) => hold(memory, key, mebibyte))
+      yield* Effect.forEach(["a", "b"], (key) => acquire(memory, key, mebibyte))
       expect(yield* Fiber.join(yield* ask(memory, "m", mebibyte / 8, true))).toBe("served")
-      yield* hold(memory, "m", mebibyte / 8, true)
-      yield* hold(memory, "n", mebibyte / 8, true)
+      yield* acquire(memory, "m", mebibyte / 8, true)
+      yield* acquire(memory, "n", mebibyte / 8, true)
       const refused = yield* ask(memory, "m", 1, true)
       yield* TestClock.adjust("2 seconds")
       expect(yield* Effect.flip(Fiber.join(refused))).toMatchObject(full)

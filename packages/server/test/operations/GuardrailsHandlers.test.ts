@@ -58,8 +58,8 @@ it.layer(layer(), { excludeTestServices: true })("/guardrails", (it) => {
         replaced: [{ key_hash: b, previous_guardrail_id: first }]
       })
       expect((yield* assign(first.toUpperCase(), [a])).assigned_count).toBe(1)
-      const held = yield* ask(`${path}/${first}/assignments/keys`, { key })
-      expect(Schema.decodeUnknownSync(Schema.fromJsonString(AssignmentList))(held.text)).toMatchObject({
+      const listed = yield* ask(`${path}/${first}/assignments/keys`, { key })
+      expect(Schema.decodeUnknownSync(Schema.fromJsonString(AssignmentList))(listed.text)).toMatchObject({
         data: [{ id: `${first}:${a}`, key_hash: a, key_name: "a", guardrail_id: first, assigned_by: null }],
         total_count: 1
       })
@@ -87,8 +87,8 @@ it.layer(layer(), { excludeTestServices: true })("/guardrails", (it) => {
       const before = Date.now()
       yield* post(`${path}/${id}/assignments/keys`, { key_hashes: [hash] }, { key: Redacted.value(plain) })
       const after = Date.now()
-      const held = yield* ask(`${path}/${id}/assignments/keys`, { key: managementKey })
-      const [assignment] = Schema.decodeUnknownSync(Schema.fromJsonString(AssignmentList))(held.text).data
+      const listed = yield* ask(`${path}/${id}/assignments/keys`, { key: managementKey })
+      const [assignment] = Schema.decodeUnknownSync(Schema.fromJsonString(AssignmentList))(listed.text).data
       expect(assignment?.assigned_by).toBe("user_7")
       const at = Date.parse(assignment?.created_at ?? "")
       expect([at >= before, at <= after]).toEqual([true, true])

@@ -305,12 +305,12 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
     })
   )
 
-  it.effect("keeps to the guardrail that the key holds", () =>
+  it.effect("keeps to the guardrail of the key", () =>
     Effect.gen(function* () {
       const { workspace } = yield* TestGateway
       const guardrails = yield* GuardrailStore
       const { hash, key } = yield* newKey()
-      const hold = (options: {
+      const assignGuardrail = (options: {
         readonly allowedModels?: ReadonlyArray<string>
         readonly allowedProviders?: ReadonlyArray<string>
         readonly limit?: number
@@ -324,19 +324,19 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
           })
           yield* guardrails.assign(workspace.organizationId, id, [hash])
         })
-      yield* hold({ allowedModels: ["sandbox/bm25:free"] })
+      yield* assignGuardrail({ allowedModels: ["sandbox/bm25:free"] })
       const model = yield* post(path, request, { key })
       expect([model.status, envelopeOf(model).error.message]).toEqual([
         403,
         'insufficient permissions: the guardrail "team" of this key does not allow the model "sandbox/bm25"'
       ])
-      yield* hold({ allowedProviders: ["elsewhere"] })
+      yield* assignGuardrail({ allowedProviders: ["elsewhere"] })
       const provider = yield* post(path, request, { key })
       expect([provider.status, envelopeOf(provider).error.message]).toEqual([
         403,
         'insufficient permissions: the guardrail "team" of this key allows no provider of the model "sandbox/bm25"'
       ])
-      yield* hold({ limit: 1500 })
+      yield* assignGuardrail({ limit: 1500 })
       expect((yield* post(path, request, { key })).status).toBe(200)
       const limit = yield* post(path, request, { key })
       expect(limit.status).toBe(402)

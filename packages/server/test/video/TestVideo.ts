@@ -198,7 +198,7 @@ export const payer = Effect.fnUntraced(function* (credits: number = 1_000_000) {
 })
 
 /** Reserves the cost of a new job, as admission does. */
-export const holding = (payer: Payer, amount: number) => (job: NewJob) =>
+export const reserving = (payer: Payer, amount: number) => (job: NewJob) =>
   Effect.flatMap(Accounting, (accounting) =>
     accounting.reserve({
       id: job.intentId,
@@ -246,6 +246,6 @@ export const submit = Effect.fnUntraced(function* (
       callbackUrl: more?.callbackUrl ?? null,
       lifetime: more?.lifetime ?? Duration.hours(24)
     },
-    holding(by, Math.max(...costs))
+    reserving(by, Math.max(...costs))
   )
 })

@@ -14,7 +14,7 @@ import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import type { VideoQueue } from "../../src/video/VideoQueue.ts"
 import { nextCandidate } from "../../src/video/VideoCandidate.ts"
 import { layer as layerWorker, type Options, type VideoWorker } from "../../src/video/VideoWorker.ts"
-import { holding, layer, makeUpstream, model, payer, submit as submitJob, type Upstream } from "./TestVideo.ts"
+import { layer, makeUpstream, model, payer, reserving, submit as submitJob, type Upstream } from "./TestVideo.ts"
 import { charged, money, next, read, untouched, work } from "./TestWorker.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
@@ -182,7 +182,7 @@ describe("a video job with several providers", () => {
             callbackUrl: null,
             lifetime: Duration.hours(1)
           },
-          holding(by, 50_000)
+          reserving(by, 50_000)
         )
         yield* work("2 seconds")
         expect(yield* read(job.id)).toMatchObject({ status: "completed", provider: "second" })

@@ -12,7 +12,7 @@ import * as TestStorage from "../TestStorage.ts"
 import * as TestOutbox from "../events/TestOutbox.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
-import { charge, holding, layer, layerAt, makeUpstream, payer, submit } from "./TestVideo.ts"
+import { charge, layer, layerAt, makeUpstream, payer, reserving, submit } from "./TestVideo.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
 /** Workspaces of one organization have different slugs. */
@@ -177,7 +177,7 @@ describe("VideoJobs", () => {
     }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
 
-  it.effect("makes no job and holds no money when what belongs to it fails", () =>
+  it.effect("makes no job and reserves no money when what belongs to it fails", () =>
     Effect.gen(function* () {
       const jobs = yield* VideoJobs
       const by = yield* payer()
@@ -192,7 +192,7 @@ describe("VideoJobs", () => {
             callbackUrl: null,
             lifetime: Duration.hours(1)
           },
-          holding(by, 50_000),
+          reserving(by, 50_000),
           (job) => Effect.fail(job.id)
         )
         .pipe(Effect.flip)

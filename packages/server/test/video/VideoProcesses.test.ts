@@ -12,7 +12,7 @@ import * as VideoQueue from "../../src/video/VideoQueue.ts"
 import * as VideoWorker from "../../src/video/VideoWorker.ts"
 import { runAndKill } from "../Processes.ts"
 import { create, temporaryFolder } from "../TestStorage.ts"
-import { holding, layerAt, makeUpstream, payer, submit } from "./TestVideo.ts"
+import { layerAt, makeUpstream, payer, reserving, submit } from "./TestVideo.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 
 const objectsIn = (folder: string) =>
@@ -48,7 +48,7 @@ const submitCard = Effect.fnUntraced(function* (duration: number, resolution: "4
       callbackUrl: null,
       lifetime: Duration.hours(1)
     },
-    holding(by, duration * 10_000)
+    reserving(by, duration * 10_000)
   )
   return { by, id: job.id }
 })

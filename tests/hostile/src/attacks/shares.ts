@@ -134,16 +134,16 @@ const manyPolls: Attack = {
       await pause(6000)
     }
     await pause(5000)
-    const held = waiting
+    const stillWaiting = waiting
     const cancelled = performance.now()
     await ask(gateway.origin, { method: "POST", path: `${path}/cancel`, key })
     const answers = await Promise.all(polls)
     const took = performance.now() - cancelled
     return {
-      figure: `${statusesOf(answers)}; ${held} still waited at the end, for ${milliseconds(took)} after the cancellation`,
+      figure: `${statusesOf(answers)}; ${stillWaiting} still waited at the end, for ${milliseconds(took)} after the cancellation`,
       problems: [
         ...problemsOf(answers, [200]),
-        ...(held === 0 ? ["no poll waited"] : []),
+        ...(stillWaiting === 0 ? ["no poll waited"] : []),
         ...(took > 2000 ? [`polls ended ${milliseconds(took)} after the cancellation`] : [])
       ]
     }

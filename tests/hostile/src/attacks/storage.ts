@@ -57,9 +57,9 @@ const lockedDatabase: Attack = {
 
 /**
  * Deletes the guardrail of a key repeatedly while the key is used, each time after holding it for
- * `held` milliseconds.
+ * `pauseMillis` milliseconds.
  */
-const deleteUnderLoad = async (target: Target, manage: Target["manage"], times: number, held: number) => {
+const deleteUnderLoad = async (target: Target, manage: Target["manage"], times: number, pauseMillis: number) => {
   const { gateway } = target
   const { hash, key } = await target.newKey()
   await target.manage("POST", `/workspaces/${gateway.workspace}/credits`, { amount: 1000 })
@@ -74,7 +74,7 @@ const deleteUnderLoad = async (target: Target, manage: Target["manage"], times: 
   for (let round = 0; round < times; round++) {
     const id = textOf(await manage("POST", "/guardrails", { name: "hostile", limit_usd: 1000 }), "data", "id")
     await manage("POST", `/guardrails/${id}/assignments/keys`, { key_hashes: [hash] })
-    await pause(held)
+    await pause(pauseMillis)
     await manage("DELETE", `/guardrails/${id}`)
     await pause(150)
   }

@@ -2,7 +2,7 @@
  * The locks of processes that share a Postgres: an advisory lock each, held by a connection of its
  * own. The server releases it when the connection ends.
  *
- * A connection can also be lost while its process lives. The process then takes the lock again,
+ * A connection can also be lost while its process lives. The process then acquires the lock again,
  * over a new connection. So a released lock proves a death only together with a silent heartbeat.
  */
 import { Deferred, Effect, Layer } from "effect"
@@ -13,7 +13,7 @@ import * as RealClock from "../../internal/RealClock.ts"
 import * as Dialect from "../sql/Dialect.ts"
 import { ProcessLocks } from "../sql/ProcessLocks.ts"
 
-/** In milliseconds: enough to connect and take the lock again. */
+/** In milliseconds: enough to connect and acquire the lock again. */
 const grace = 3000
 
 /** Between tests of the connection, and between attempts to connect. */
@@ -37,8 +37,11 @@ export const make = Effect.gen(function* () {
       orElse: () => Effect.fail(unanswered)
     })
 
-  /** Holds the lock as long as the connection lasts. It may still be held by one that was lost. */
-  const holdOnce = (id: string, held: Deferred.Deferred<void>) =>
+  /**
+   * Acquires the lock, until the connection ends. A connection that was lost may still have it: then
+   * nothing is acquired.
+   */
+  const acquireOnce = (id: string, acquired: Deferred.Deferred<void>) =>
     Effect.gen(function* () {
       const connection = yield* sql.reserve
       const [row] = yield* ask(connection, "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", [id])
@@ -47,7 +50,7 @@ export const make = Effect.gen(function* () {
       yield* Effect.addFinalizer(() =>
         Effect.ignore(ask(connection, "SELECT pg_advisory_unlock(hashtextextended($1, 0))", [id]))
       )
-      yield* Deferred.succeed(held, undefined)
+      yield* Deferred.succeed(acquired, undefined)
       while (true) {
         yield* Effect.sleep(every)
         yield* ask(connection, "SELECT 1", [])
@@ -56,12 +59,12 @@ export const make = Effect.gen(function* () {
 
   return ProcessLocks.of({
     grace,
-    hold: Effect.fnUntraced(function* (id: string) {
-      const held = yield* Deferred.make<void>()
-      yield* holdOnce(id, held).pipe(Effect.andThen(Effect.sleep(every)), Effect.forever, Effect.forkScoped)
-      yield* Effect.timeoutOrElse(Deferred.await(held), {
+    acquire: Effect.fnUntraced(function* (id: string) {
+      const acquired = yield* Deferred.make<void>()
+      yield* acquireOnce(id, acquired).pipe(Effect.andThen(Effect.sleep(every)), Effect.forever, Effect.forkScoped)
+      yield* Effect.timeoutOrElse(Deferred.await(acquired), {
         duration: answerWithin,
-        orElse: () => Effect.logWarning("The lock of this process could not be taken yet. It is tried again.")
+        orElse: () => Effect.logWarning("The lock of this process could not be acquired yet. The process tries again.")
       })
     }, RealClock.provide),
     released: Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {

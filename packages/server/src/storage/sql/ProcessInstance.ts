@@ -104,7 +104,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   })
 
   // Before the row is there, so that nobody finds this process without its lock.
-  yield* locks.hold(id)
+  yield* locks.acquire(id)
   yield* Effect.acquireRelease(Effect.andThen(beat, observe(0)).pipe(mapSqlError("ProcessInstance.register")), () =>
     Effect.ignore(sql`DELETE FROM processes WHERE id = ${id}`)
   )

@@ -16,10 +16,10 @@ export interface ProcessLocks {
    */
   readonly grace: number
   /**
-   * Holds this process's lock until the scope closes. If that is impossible, it warns, and
+   * Acquires this process's lock until the scope closes. If that is impossible, it warns, and
    * heartbeats alone decide about this process.
    */
-  readonly hold: (id: string) => Effect.Effect<void, never, Scope.Scope>
+  readonly acquire: (id: string) => Effect.Effect<void, never, Scope.Scope>
   /** Those of the processes whose lock is certainly not held. */
   readonly released: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, SqlError>
   /** Removes what the locks of other processes than these have left behind. */
@@ -30,7 +30,7 @@ export interface ProcessLocks {
 export const ProcessLocks = Context.Reference<ProcessLocks>("@model-gateway/server/storage/sql/ProcessLocks", {
   defaultValue: () => ({
     grace: 0,
-    hold: () => Effect.void,
+    acquire: () => Effect.void,
     released: () => Effect.succeed(new Set<string>()),
     removeExcept: () => Effect.void
   })

@@ -27,7 +27,7 @@ const open = (file: string | URL, timeout: number): DatabaseSync | undefined => 
  * Locks the file until the scope closes. False if it stays locked by another process for `timeout`
  * milliseconds (default: 0). Creates the file if it is missing.
  */
-export const take = (file: string, timeout = 0): Effect.Effect<boolean, Error, Scope.Scope> =>
+export const acquire = (file: string, timeout = 0): Effect.Effect<boolean, Error, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.try({
       try: () => open(file, timeout),
@@ -37,7 +37,7 @@ export const take = (file: string, timeout = 0): Effect.Effect<boolean, Error, S
   ).pipe(Effect.map((database) => database !== undefined))
 
 /**
- * Whether the file is there and nobody holds its lock. A file that cannot be opened is not free.
+ * Whether the file is there and its lock is free. A file that cannot be opened is not free.
  */
 export const isFree = (file: string): Effect.Effect<boolean> =>
   Effect.sync(() => {

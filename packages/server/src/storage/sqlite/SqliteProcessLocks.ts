@@ -16,17 +16,17 @@ export const make = Effect.fnUntraced(function* (folder: string) {
   const path = yield* Path.Path
   const fileOf = (id: string) => path.join(folder, id)
 
-  const take = Effect.fnUntraced(function* (id: string) {
+  const acquire = Effect.fnUntraced(function* (id: string) {
     yield* fs.makeDirectory(folder, { recursive: true })
     yield* Effect.addFinalizer(() => Effect.ignore(fs.remove(fileOf(id), { force: true })))
-    if (yield* FileLock.take(fileOf(id), lockTimeout)) return
+    if (yield* FileLock.acquire(fileOf(id), lockTimeout)) return
     return yield* Effect.fail(new Error("Another process holds it"))
   })
 
   return ProcessLocks.of({
     grace: 0,
-    hold: (id) =>
-      Effect.catch(take(id), (error) =>
+    acquire: (id) =>
+      Effect.catch(acquire(id), (error) =>
         Effect.logWarning(
           "The lock file of this process could not be locked. If the process dies, others notice it later.",
           error.message

@@ -56,7 +56,7 @@ describe.skipIf(!TestPostgres.isInstalled)("a process on Postgres", () => {
       const theirs = yield* start(yield* Effect.scope)
       yield* silent("proc_killed")
       yield* silent("proc_hanging")
-      yield* (yield* ProcessLocks).hold("proc_hanging")
+      yield* (yield* ProcessLocks).acquire("proc_hanging")
       yield* beats(mine, 3)
       expect(yield* mine.isAlive("proc_killed")).toBe(true)
       yield* beats(mine, 1)

@@ -125,7 +125,7 @@ describe("ProcessInstance", () => {
       const folder = `${yield* temporaryFolder}/processes`
       const mine = yield* startLocked(yield* Effect.scope, folder)
       const locks = yield* SqliteProcessLocks.make(folder)
-      yield* locks.hold("proc_suspended")
+      yield* locks.acquire("proc_suspended")
       yield* sql`INSERT INTO processes (id, started_at, heartbeat_at) VALUES ('proc_suspended', 0, 1000000)`
       yield* TestClock.adjust("7 seconds")
       expect(yield* mine.isAlive("proc_suspended")).toBe(true)
