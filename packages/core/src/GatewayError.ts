@@ -59,7 +59,7 @@ const isIssues = Schema.is(Schema.Array(Issue))
  * @since 0.1.0
  */
 export const phrases = {
-  400: "invalid request parameters",
+  400: Description.invalidRequest,
   401: "missing authentication header",
   402: "insufficient credits",
   403: "insufficient permissions",

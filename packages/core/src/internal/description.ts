@@ -11,6 +11,9 @@ interface Described extends Error {
   readonly isRetryable: boolean
 }
 
+/** The phrase of a 400. A page that needs no other one does not bundle them all. */
+export const invalidRequest = "invalid request parameters"
+
 /** The longest text of a service or of a platform that a message contains. */
 const maxLength = 1000
 
