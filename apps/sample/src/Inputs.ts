@@ -24,7 +24,7 @@ export const sandboxModels: Models = {
   video: "sandbox/title-card"
 }
 
-/** Audio to transcribe in place of the dialed {@link number}. */
+/** Audio to transcribe in place of the dialed {@link telephoneNumber}. */
 export interface Recording {
   readonly blob: Blob
   /** Its extension names the format. */
@@ -32,7 +32,7 @@ export interface Recording {
 }
 
 /** The telephone number of the default recording. */
-export const number = "555 0199"
+export const telephoneNumber = "555 0199"
 
 /** Makes the inputs. Default for `recording`: a dialed telephone number. */
 export const make = (models: Models, recording?: Recording): Inputs => ({
@@ -53,7 +53,7 @@ export const make = (models: Models, recording?: Recording): Inputs => ({
   },
   transcription: {
     model: models.transcription,
-    file: recording?.blob ?? new Blob([dial(number)], { type: "audio/wav" }),
+    file: recording?.blob ?? new Blob([dial(telephoneNumber)], { type: "audio/wav" }),
     filename: recording?.filename ?? "dialed.wav",
     response_format: "verbose_json",
     timestamp_granularities: ["segment", "word"]

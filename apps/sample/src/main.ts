@@ -89,7 +89,7 @@ const advice = (settings: Settings.Settings): Advice => ({
     transcription: "choose one of its transcription models with --transcription-model",
     video: "choose one of its video models with --video-model"
   },
-  credits: "add credits to the workspace (model-gateway credits add --amount 10) or raise the limit",
+  credits: "add credits to the workspace (npm run gateway -- credits add --amount 10) or raise the limit",
   save: "choose another path with --out"
 })
 

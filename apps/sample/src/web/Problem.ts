@@ -45,7 +45,7 @@ const advice: Advice = {
     transcription: "choose another model in the form",
     video: "choose another model in the form"
   },
-  credits: "add credits to the workspace (model-gateway credits add --amount 10) or raise the limit",
+  credits: "add credits to the workspace (npm run gateway -- credits add --amount 10) or raise the limit",
   save: "free some memory and try again"
 }
 

@@ -89,7 +89,7 @@ export const TranscriptionPanel = ({ active, models }: { readonly active: boolea
         <div className="row">
           <button
             type="button"
-            onClick={() => choose(new File([dial(Inputs.number)], "dialed.wav", { type: "audio/wav" }))}
+            onClick={() => choose(new File([dial(Inputs.telephoneNumber)], "dialed.wav", { type: "audio/wav" }))}
           >
             Use a dialed number
           </button>
