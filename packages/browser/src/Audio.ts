@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 /**
  * Audio with a filename, for `gateway.transcribe({ model, ...audio })`.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Audio {
@@ -22,6 +23,7 @@ export interface Audio {
 /**
  * Neither the filename nor the media type is that of an audio format that the gateway accepts.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class UnsupportedAudio extends Data.TaggedError("UnsupportedAudio")<{
@@ -74,6 +76,7 @@ const byType: ReadonlyMap<string, AudioFormat> = new Map<string, AudioFormat>([
  * The audio format of a media type. Parameters are ignored: `audio/webm;codecs=opus` is `webm`.
  * Undefined if the type is not one of the seven formats.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const formatOfType = (type: string): AudioFormat | undefined => {
@@ -101,6 +104,7 @@ export const formatOfType = (type: string): AudioFormat | undefined => {
  * })
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const fromBlob = (blob: Blob, filename?: string): Effect.Effect<Audio, UnsupportedAudio> => {

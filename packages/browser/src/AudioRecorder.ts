@@ -21,6 +21,7 @@ import { type Audio, formatOfType } from "./Audio.ts"
  * - `unsupported`: the browser cannot record, or the page is not served over HTTPS.
  * - `failed`: the recording stopped with an error.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class RecordingFailed extends Data.TaggedError("RecordingFailed")<{
@@ -43,6 +44,7 @@ const sentences: Record<RecordingFailed["reason"], string> = {
 }
 
 /**
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -53,6 +55,7 @@ export interface Options {
 }
 
 /**
+ * @category models
  * @since 0.1.0
  */
 export interface Recording {
@@ -145,6 +148,7 @@ const levelOf = (stream: MediaStream): Stream.Stream<number> =>
  * }))
  * ```
  *
+ * @category running
  * @since 0.1.0
  */
 export const start = (options: Options = {}): Effect.Effect<Recording, RecordingFailed, Scope.Scope> =>

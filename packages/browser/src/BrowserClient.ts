@@ -24,6 +24,7 @@ import * as TokenSource from "./TokenSource.ts"
  * The credential: either the URL where the application's own server returns short-lived tokens, or
  * a token or Effect that you provide.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Credential =
@@ -44,6 +45,7 @@ export type Credential =
     }
 
 /**
+ * @category models
  * @since 0.1.0
  */
 export type Options = Omit<GatewayConfig.Options, "baseUrl" | "credential"> &
@@ -106,6 +108,7 @@ const withTokenEndpoint = Effect.fnUntraced(function* (
  * the `TokenSource.TokenUnavailable`, or an error of the Effect that is marked with
  * `GatewayConfig.ShownError`. All other errors of the Effect are left out.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layer = (
@@ -126,6 +129,7 @@ export const layer = (
 /**
  * Options of the layers that read the page's settings: all that the settings do not contain.
  *
+ * @category models
  * @since 0.1.0
  */
 export type PageOptions = Omit<Common, "baseUrl" | "workspaceId">
@@ -147,6 +151,7 @@ const fromSettings =
  * Provides the client, configured by the page's `<meta name="model-gateway-…">` elements. See
  * `Settings.fromMeta` for their names.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layerMeta = (
@@ -160,6 +165,7 @@ export const layerMeta = (
  * Provides the client, configured by a JSON document such as `/model-gateway.json`. See
  * `Settings.fromJson` for its fields.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layerJson = (

@@ -34,6 +34,7 @@ const withMethods = <E>(client: Layer.Layer<GatewayClient, E>): Layer.Layer<Gate
  * }).pipe(Effect.provide(BrowserGateway.layer({ tokenEndpoint: "/token" })))
  * ```
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layer = (
@@ -45,6 +46,7 @@ export const layer = (
  * Provides the client, configured by the page's `<meta name="model-gateway-…">` elements. See
  * `Settings.fromMeta` for their names.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layerMeta = (
@@ -56,6 +58,7 @@ export const layerMeta = (
  * Provides the client, configured by a JSON document such as `/model-gateway.json`. See
  * `Settings.fromJson` for its fields.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layerJson = (

@@ -17,6 +17,7 @@ import * as Xhr from "./internal/xhr.ts"
 import { UploadProgress } from "./UploadProgress.ts"
 
 /**
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -48,6 +49,7 @@ const maxFetchBytes = 1024 * 1024
  * fail with `InvalidResponse` after any other. The browser hides its status, which is reported as
  * 302, and in most cases its location.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layer = (options: Options = {}): Layer.Layer<HttpClient.HttpClient> => {

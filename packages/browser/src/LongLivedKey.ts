@@ -12,6 +12,7 @@ import * as Redacted from "effect/Redacted"
  * The credential is an ordinary key (`mg_sk_…`) or a management key (`mg_mk_…`), and
  * `dangerouslyAllowLongLivedKey` is not set. The error does not contain the key.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class LongLivedKeyRefused extends Data.TaggedError("LongLivedKeyRefused")<{
@@ -33,6 +34,7 @@ const longLived = /^mg_[sm]k_/
 /**
  * Returns the token, or fails if it is a long-lived key.
  *
+ * @category validation
  * @since 0.1.0
  */
 export const refuseLongLived = (

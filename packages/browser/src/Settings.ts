@@ -10,6 +10,7 @@ import * as HttpClient from "effect/http/HttpClient"
 import * as Schema from "effect/Schema"
 
 /**
+ * @category schemas
  * @since 0.1.0
  */
 export const Settings = Schema.Struct({
@@ -23,12 +24,16 @@ export const Settings = Schema.Struct({
   workspace_id: Schema.optionalKey(Schema.NonEmptyString)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Settings = typeof Settings.Type
 
 /**
  * The page's settings could not be read, or a required one is missing.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class InvalidSettings extends Data.TaggedError("InvalidSettings")<{
@@ -52,6 +57,7 @@ export class InvalidSettings extends Data.TaggedError("InvalidSettings")<{
  *
  * Only `model-gateway-token-endpoint` is required.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const fromMeta: Effect.Effect<Settings, InvalidSettings> = Effect.suspend(() => {
@@ -78,6 +84,7 @@ export const fromMeta: Effect.Effect<Settings, InvalidSettings> = Effect.suspend
  * Reads the settings from a JSON document with the fields of {@link Settings}, such as
  * `/model-gateway.json`. It must arrive within 10 seconds.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const fromJson = (url: string): Effect.Effect<Settings, InvalidSettings, HttpClient.HttpClient> => {

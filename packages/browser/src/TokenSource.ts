@@ -18,6 +18,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
 /**
+ * @category models
  * @since 0.1.0
  */
 export interface Token {
@@ -27,6 +28,7 @@ export interface Token {
 }
 
 /**
+ * @category models
  * @since 0.1.0
  */
 export interface TokenSource<E = never> {
@@ -38,6 +40,7 @@ export interface TokenSource<E = never> {
 }
 
 /**
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -59,6 +62,7 @@ interface CachedToken {
  * to expire or was rejected, and only once at a time: concurrent calls wait for the same run.
  * Interrupting a waiting call does not interrupt `acquire`. Closing the scope does.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = <E, R>(
@@ -118,6 +122,7 @@ export const make = <E, R>(
  * The application's server returned no token. The message is meant for developers and contains no
  * token.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class TokenUnavailable extends Data.TaggedError("TokenUnavailable")<{
@@ -141,6 +146,7 @@ export class TokenUnavailable extends Data.TaggedError("TokenUnavailable")<{
 }
 
 /**
+ * @category options
  * @since 0.1.0
  */
 export interface EndpointOptions {
@@ -171,6 +177,7 @@ const decodeAnswer = Schema.decodeUnknownEffect(Answer)
  * If the server is not reachable, or responds with 502, 503 or 504, the request is sent again after
  * 250 ms and once more after another second.
  *
+ * @category endpoints
  * @since 0.1.0
  */
 export const fromEndpoint = (

@@ -15,6 +15,7 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 
 /**
+ * @category models
  * @since 0.1.0
  */
 export interface Progress {
@@ -28,6 +29,7 @@ export interface Progress {
  * The callback for upload progress. Set it with {@link withUploadProgress} or {@link stream}.
  * Default: none.
  *
+ * @category references
  * @since 0.1.0
  */
 export const UploadProgress = Context.Reference<((progress: Progress) => void) | undefined>(
@@ -58,6 +60,7 @@ export const UploadProgress = Context.Reference<((progress: Progress) => void) |
  * })
  * ```
  *
+ * @category combinators
  * @since 0.1.0
  */
 export const withUploadProgress: {
@@ -70,6 +73,7 @@ export const withUploadProgress: {
 /**
  * The progress of the upload.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Uploading extends Progress {
@@ -79,6 +83,7 @@ export interface Uploading extends Progress {
 /**
  * The call's result: the last element of the Stream.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Done<A> {
@@ -111,6 +116,7 @@ export interface Done<A> {
  * })
  * ```
  *
+ * @category combinators
  * @since 0.1.0
  */
 export const stream = <A, E, R>(effect: Effect.Effect<A, E, R>): Stream.Stream<Uploading | Done<A>, E, R> =>

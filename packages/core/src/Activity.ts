@@ -23,6 +23,7 @@ const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
  * The requests of one UTC day for one model that one provider served. A request counts on the day
  * on which it was admitted.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Item = Schema.Struct({
@@ -62,13 +63,17 @@ export const Item = Schema.Struct({
   workspace_id: Schema.optionalKey(Schema.String)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Item = { [Field in keyof typeof Item.Type]: (typeof Item.Type)[Field] }
 
 /**
  * A page of the activity, newest day first, then by model and provider. Days without requests have
  * no items.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({
@@ -80,10 +85,16 @@ export const Response = Schema.Struct({
   next: Schema.NullOr(Schema.String)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listActivityOperation = Operation.make("listActivity", "GET", "/activity", {
   access: "management key",
   success: Response,
@@ -96,7 +107,10 @@ const isDay = (date: string): boolean => {
   return !Number.isNaN(millis) && new Date(millis).toISOString().startsWith(date)
 }
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listActivityEndpoint = Operation.endpoint(listActivityOperation, () => ({
   query: {
     /** Only this UTC day, as `YYYY-MM-DD`. Default: the current day and the 30 before it. */
@@ -154,6 +168,7 @@ export const listActivityEndpoint = Operation.endpoint(listActivityOperation, ()
 /**
  * The errors of {@link listAllActivity}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof listActivityOperation> | ClientError
@@ -161,6 +176,7 @@ export type Failure = Operation.ErrorOf<typeof listActivityOperation> | ClientEr
 /**
  * Selects and groups the activity.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface ListOptions {
@@ -180,6 +196,7 @@ export interface ListOptions {
 /**
  * Selects a page of the activity.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface PageOptions extends ListOptions {
@@ -197,6 +214,7 @@ export interface PageOptions extends ListOptions {
  * @remarks
  * {@link listAllActivity} reads all pages.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listActivity = (options?: PageOptions): Effect.Effect<Response, Failure, GatewayClient> =>
@@ -215,6 +233,7 @@ export const listActivity = (options?: PageOptions): Effect.Effect<Response, Fai
  * )
  * ```
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listAllActivity = Effect.fnUntraced(function* (

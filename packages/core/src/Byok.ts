@@ -23,6 +23,7 @@ import type { Written } from "./internal/written.ts"
 /**
  * A provider, as in `provider.order` of a request: 1 to 128 characters, such as `cohere`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ProviderName = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(128))
@@ -48,6 +49,7 @@ const Secret = Schema.String.check(
 /**
  * A stored provider key. It never contains the secret; `label` shows a few of its characters.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ByokKey = Schema.Struct({
@@ -82,7 +84,10 @@ export const ByokKey = Schema.Struct({
   created_at: Timestamp
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ByokKey = { [Field in keyof typeof ByokKey.Type]: (typeof ByokKey.Type)[Field] }
 
 const options = {
@@ -120,6 +125,7 @@ const options = {
 /**
  * A key to store.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CreateRequest = Schema.Struct({
@@ -131,12 +137,16 @@ export const CreateRequest = Schema.Struct({
   workspace_id: Schema.optionalKey(WorkspaceId)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Written<typeof CreateRequest.Type, Field> }
 
 /**
  * The fields to change. Omitted fields keep their values. `key` replaces the secret.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const UpdateRequest = Schema.Struct({
@@ -145,22 +155,30 @@ export const UpdateRequest = Schema.Struct({
   key: Schema.optionalKey(Secret)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /**
  * The stored key.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({ data: ByokKey })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
  * A page of stored keys.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ListResponse = Schema.Struct({
@@ -170,12 +188,16 @@ export const ListResponse = Schema.Struct({
   total_count: Schema.Int
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 /**
  * The confirmation that the key was deleted.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DeleteResponse = Schema.Struct({
@@ -183,7 +205,10 @@ export const DeleteResponse = Schema.Struct({
   deleted: Schema.Literal(true)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
 
 const params = { id: ByokKeyId }
@@ -208,14 +233,20 @@ const exampleKey = () => ({
   created_at: "2026-11-20T22:30:00.000Z"
 })
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const createByokKeyOperation = Operation.make("createByokKey", "POST", "/byok", {
   access: "management key",
   success: Response.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const createByokKeyEndpoint = Operation.endpoint(createByokKeyOperation, () => ({
   payload: CreateRequest,
   reference: {
@@ -232,14 +263,20 @@ export const createByokKeyEndpoint = Operation.endpoint(createByokKeyOperation, 
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listByokKeysOperation = Operation.make("listByokKeys", "GET", "/byok", {
   access: "management key",
   success: ListResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listByokKeysEndpoint = Operation.endpoint(listByokKeysOperation, () => ({
   query: {
     ...WorkspaceScope,
@@ -253,14 +290,20 @@ export const listByokKeysEndpoint = Operation.endpoint(listByokKeysOperation, ()
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const getByokKeyOperation = Operation.make("getByokKey", "GET", "/byok/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const getByokKeyEndpoint = Operation.endpoint(getByokKeyOperation, () => ({
   params,
   reference: {
@@ -269,14 +312,20 @@ export const getByokKeyEndpoint = Operation.endpoint(getByokKeyOperation, () => 
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const updateByokKeyOperation = Operation.make("updateByokKey", "PATCH", "/byok/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const updateByokKeyEndpoint = Operation.endpoint(updateByokKeyOperation, () => ({
   params,
   payload: UpdateRequest,
@@ -290,14 +339,20 @@ export const updateByokKeyEndpoint = Operation.endpoint(updateByokKeyOperation, 
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const deleteByokKeyOperation = Operation.make("deleteByokKey", "DELETE", "/byok/:id", {
   access: "management key",
   success: DeleteResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const deleteByokKeyEndpoint = Operation.endpoint(deleteByokKeyOperation, () => ({
   params,
   reference: {
@@ -309,6 +364,7 @@ export const deleteByokKeyEndpoint = Operation.endpoint(deleteByokKeyOperation, 
 /**
  * The errors of the functions of this module.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof getByokKeyOperation> | ClientError
@@ -316,6 +372,7 @@ export type Failure = Operation.ErrorOf<typeof getByokKeyOperation> | ClientErro
 /**
  * Selects the keys to list.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface ListOptions extends OffsetPageOptions {
@@ -335,6 +392,7 @@ export interface ListOptions extends OffsetPageOptions {
  * const stored = Byok.createByokKey({ provider: "cohere", key, name: "Search team" })
  * ```
  *
+ * @category calls
  * @since 0.1.0
  */
 export const createByokKey = (request: CreateRequest): Effect.Effect<ByokKey, Failure, GatewayClient> =>
@@ -343,6 +401,7 @@ export const createByokKey = (request: CreateRequest): Effect.Effect<ByokKey, Fa
 /**
  * Lists the stored keys in the order of creation.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listByokKeys = (options: ListOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
@@ -351,6 +410,7 @@ export const listByokKeys = (options: ListOptions = {}): Effect.Effect<ListRespo
 /**
  * Returns a stored key without its secret.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const getByokKey = (id: string): Effect.Effect<ByokKey, Failure, GatewayClient> =>
@@ -359,6 +419,7 @@ export const getByokKey = (id: string): Effect.Effect<ByokKey, Failure, GatewayC
 /**
  * Changes a stored key, or replaces its secret.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const updateByokKey = (id: string, request: UpdateRequest): Effect.Effect<ByokKey, Failure, GatewayClient> =>
@@ -367,6 +428,7 @@ export const updateByokKey = (id: string, request: UpdateRequest): Effect.Effect
 /**
  * Deletes a stored key. Video jobs that were submitted with it fail.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const deleteByokKey = (id: string): Effect.Effect<void, Failure, GatewayClient> =>

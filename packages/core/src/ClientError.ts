@@ -13,6 +13,7 @@ import * as Description from "./internal/description.ts"
 /**
  * What every error says about its call. These fields are never sent.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Call {
@@ -31,6 +32,7 @@ export interface Call {
  * What an error without a response says about its call. The fields of a response are undefined, so
  * that a program can read them from every error.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface CallWithoutResponse extends Call {
@@ -39,7 +41,10 @@ export interface CallWithoutResponse extends Call {
   readonly retryAfter?: undefined
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface TransportErrorFields extends CallWithoutResponse {
   /**
    * `connection`: the connection was refused or closed. `credential`: the bearer token was not
@@ -60,6 +65,7 @@ export interface TransportErrorFields extends CallWithoutResponse {
  * error, without the request and its headers. If the credential was unavailable, it is the Effect's
  * error if that is marked with `GatewayConfig.ShownError`, and undefined otherwise.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class TransportError extends Data.TaggedError("TransportError")<TransportErrorFields> {
@@ -95,7 +101,10 @@ export class TransportError extends Data.TaggedError("TransportError")<Transport
   }
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface TimeoutErrorFields extends CallWithoutResponse {
   /**
    * The limit that was exceeded: `attempt`, for one response; `deadline`, for the whole call;
@@ -110,6 +119,7 @@ export interface TimeoutErrorFields extends CallWithoutResponse {
  * The call or its last attempt exceeded its time limit. The service may still have done the work:
  * to get its result without paying twice, repeat a paid call with the same idempotency key.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class TimeoutError extends Data.TaggedError("TimeoutError")<TimeoutErrorFields> {
@@ -139,7 +149,10 @@ export class TimeoutError extends Data.TaggedError("TimeoutError")<TimeoutErrorF
   }
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface InvalidResponseFields extends Call {
   readonly status: number
   /** The response's `x-request-id`, if it had one. */
@@ -164,6 +177,7 @@ export interface InvalidResponseFields extends Call {
  * JSON, or the JSON has another shape or is too long. Often the response comes from a proxy in
  * between.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class InvalidResponse extends Data.TaggedError("InvalidResponse")<InvalidResponseFields> {
@@ -194,6 +208,7 @@ export class InvalidResponse extends Data.TaggedError("InvalidResponse")<Invalid
 }
 
 /**
+ * @category errors
  * @since 0.1.0
  */
 export type ClientError = TransportError | TimeoutError | InvalidResponse

@@ -20,6 +20,7 @@ import * as Operation from "./Operation.ts"
  * The credits of an organization or a workspace (1 credit = 1 USD). What is left is `total_credits`
  * minus `total_usage`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Credits = Schema.Struct({
@@ -29,12 +30,16 @@ export const Credits = Schema.Struct({
   total_usage: Schema.Finite
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Credits = { [Field in keyof typeof Credits.Type]: (typeof Credits.Type)[Field] }
 
 /**
  * The response: the credits under `data`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({
@@ -42,17 +47,26 @@ export const Response = Schema.Struct({
   data: Credits
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const getCreditsOperation = Operation.make("getCredits", "GET", "/credits", {
   access: "management key",
   success: Response,
   error: [BadRequest, Unauthorized, Forbidden, InternalServerError]
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const getCreditsEndpoint = Operation.endpoint(getCreditsOperation, () => ({
   query: {
     /** Count only this workspace: a UUID. Default: all workspaces of the organization. */
@@ -67,6 +81,7 @@ export const getCreditsEndpoint = Operation.endpoint(getCreditsOperation, () => 
 /**
  * The errors of {@link getCredits}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof getCreditsOperation> | ClientError
@@ -77,6 +92,7 @@ export type Failure = Operation.ErrorOf<typeof getCreditsOperation> | ClientErro
  * @remarks
  * Default: the workspace of the configuration, or else the whole organization.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const getCredits = (options?: {

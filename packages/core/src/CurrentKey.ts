@@ -19,16 +19,21 @@ import * as Operation from "./Operation.ts"
  * When a spending limit resets, in UTC: `daily` at 00:00, `weekly` on Monday, `monthly` on the
  * first of the month.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const LimitReset = Schema.Literals(["daily", "weekly", "monthly"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type LimitReset = typeof LimitReset.Type
 
 /**
  * The key's requests to free models on this UTC day.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const FreeRequests = Schema.Struct({
@@ -40,12 +45,16 @@ export const FreeRequests = Schema.Struct({
   remaining: Schema.Int
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type FreeRequests = { [Field in keyof typeof FreeRequests.Type]: (typeof FreeRequests.Type)[Field] }
 
 /**
  * Deprecated: the same for every key. Read the `RateLimit` response headers instead.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DeprecatedRateLimit = Schema.Struct({
@@ -57,7 +66,10 @@ export const DeprecatedRateLimit = Schema.Struct({
   note: Schema.String
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DeprecatedRateLimit = {
   [Field in keyof typeof DeprecatedRateLimit.Type]: (typeof DeprecatedRateLimit.Type)[Field]
 }
@@ -67,6 +79,7 @@ export type DeprecatedRateLimit = {
  * requests that used the caller's own provider key. Days, weeks and months are UTC periods: a week
  * starts on Monday.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const KeyRecord = Schema.Struct({
@@ -146,6 +159,7 @@ const DecodedRecord = Schema.Struct({
 /**
  * A key as the client returns it, from this service or another one. This service sends every field.
  *
+ * @category models
  * @since 0.1.0
  */
 export type KeyRecord = { [Field in keyof typeof DecodedRecord.Type]: (typeof DecodedRecord.Type)[Field] }
@@ -153,6 +167,7 @@ export type KeyRecord = { [Field in keyof typeof DecodedRecord.Type]: (typeof De
 /**
  * The response: the record under `data`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({
@@ -160,19 +175,28 @@ export const Response = Schema.Struct({
   data: KeyRecord
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 const Decoded = Schema.Struct({ data: DecodedRecord })
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const currentKeyOperation = Operation.make("currentKey", "GET", "/key", {
   access: "any key",
   success: Decoded,
   error: [Unauthorized, InternalServerError]
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const currentKeyEndpoint = Operation.endpoint(currentKeyOperation, () => ({
   success: Response,
   reference: {
@@ -212,6 +236,7 @@ export const currentKeyEndpoint = Operation.endpoint(currentKeyOperation, () => 
 /**
  * The errors of {@link currentKey}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof currentKeyOperation> | ClientError
@@ -220,6 +245,7 @@ export type Failure = Operation.ErrorOf<typeof currentKeyOperation> | ClientErro
  * Returns the limits, the usage and the free requests of the key that the request is made with. An
  * ephemeral key sees those of its parent.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const currentKey: Effect.Effect<KeyRecord, Failure, GatewayClient> = Effect.suspend(() =>

@@ -23,11 +23,15 @@ import type { Written } from "./internal/written.ts"
 /**
  * The supported kinds of destinations: an OpenTelemetry collector over OTLP/HTTP, and a webhook.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DestinationType = Schema.Literals(["otel-collector", "webhook"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DestinationType = typeof DestinationType.Type
 
 const url = Schema.String.check(isMaxBytes(2048))
@@ -75,16 +79,21 @@ const config = {
  * Where a destination is and how it is called. `endpoint` is for an `otel-collector`; `url`,
  * `method` and `signing_secret` are for a `webhook`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Config = Schema.Struct(config)
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Config = { [Field in keyof typeof Config.Type]: (typeof Config.Type)[Field] }
 
 /**
  * A condition on an event. `total_cost` is in credits. `regex` is not supported.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const FilterRule = Schema.Struct({
@@ -124,6 +133,7 @@ export const FilterRule = Schema.Struct({
 /**
  * Which events are sent. An event is sent if it meets one of the groups; no group: all are sent.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const FilterRules = Schema.Struct({
@@ -140,7 +150,10 @@ export const FilterRules = Schema.Struct({
   ).check(isMaxItems(20))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type FilterRules = typeof FilterRules.Type
 
 const options = {
@@ -172,6 +185,7 @@ const options = {
 /**
  * A destination to create. It receives events from now on.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CreateRequest = Schema.Struct({
@@ -184,7 +198,10 @@ export const CreateRequest = Schema.Struct({
   workspace_id: Schema.optionalKey(WorkspaceId)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Written<typeof CreateRequest.Type, Field> }
 
 /**
@@ -192,6 +209,7 @@ export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Writte
  * replaced together, but a header whose value is asterisks keeps its value. A destination that
  * moves to another origin needs the values of its headers again: without them, it is a 400.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const UpdateRequest = Schema.Struct({
@@ -201,12 +219,16 @@ export const UpdateRequest = Schema.Struct({
   config: Schema.optionalKey(Config)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /**
  * A destination. Its secrets are shown as asterisks.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Destination = Schema.Struct({
@@ -244,12 +266,16 @@ export const Destination = Schema.Struct({
   updated_at: Timestamp
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Destination = { [Field in keyof typeof Destination.Type]: (typeof Destination.Type)[Field] }
 
 /**
  * The new destination.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CreateResponse = Schema.Struct({
@@ -258,22 +284,30 @@ export const CreateResponse = Schema.Struct({
   signing_secret: Schema.optionalKey(Schema.String)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type CreateResponse = { [Field in keyof typeof CreateResponse.Type]: (typeof CreateResponse.Type)[Field] }
 
 /**
  * The destination.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({ data: Destination })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
  * A page of destinations.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ListResponse = Schema.Struct({
@@ -283,12 +317,16 @@ export const ListResponse = Schema.Struct({
   total_count: Schema.Int
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 /**
  * The confirmation that the destination was deleted.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DeleteResponse = Schema.Struct({
@@ -296,7 +334,10 @@ export const DeleteResponse = Schema.Struct({
   deleted: Schema.Literal(true)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
 
 const destination = {
@@ -325,14 +366,20 @@ const exampleDestination = () => ({
   updated_at: "2026-11-20T22:30:00.000Z"
 })
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const createDestinationOperation = Operation.make("createDestination", "POST", "/observability/destinations", {
   access: "management key",
   success: CreateResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const createDestinationEndpoint = Operation.endpoint(createDestinationOperation, () => ({
   payload: CreateRequest,
   reference: {
@@ -351,14 +398,20 @@ export const createDestinationEndpoint = Operation.endpoint(createDestinationOpe
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listDestinationsOperation = Operation.make("listDestinations", "GET", "/observability/destinations", {
   access: "management key",
   success: ListResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listDestinationsEndpoint = Operation.endpoint(listDestinationsOperation, () => ({
   query: {
     ...WorkspaceScope,
@@ -370,14 +423,20 @@ export const listDestinationsEndpoint = Operation.endpoint(listDestinationsOpera
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const getDestinationOperation = Operation.make("getDestination", "GET", "/observability/destinations/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const getDestinationEndpoint = Operation.endpoint(getDestinationOperation, () => ({
   params: destination,
   reference: {
@@ -386,7 +445,10 @@ export const getDestinationEndpoint = Operation.endpoint(getDestinationOperation
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const updateDestinationOperation = Operation.make(
   "updateDestination",
   "PATCH",
@@ -398,7 +460,10 @@ export const updateDestinationOperation = Operation.make(
   }
 )
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const updateDestinationEndpoint = Operation.endpoint(updateDestinationOperation, () => ({
   params: destination,
   payload: UpdateRequest,
@@ -412,7 +477,10 @@ export const updateDestinationEndpoint = Operation.endpoint(updateDestinationOpe
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const deleteDestinationOperation = Operation.make(
   "deleteDestination",
   "DELETE",
@@ -424,7 +492,10 @@ export const deleteDestinationOperation = Operation.make(
   }
 )
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const deleteDestinationEndpoint = Operation.endpoint(deleteDestinationOperation, () => ({
   params: destination,
   reference: {
@@ -436,6 +507,7 @@ export const deleteDestinationEndpoint = Operation.endpoint(deleteDestinationOpe
 /**
  * The errors of the functions of this module.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof getDestinationOperation> | ClientError
@@ -443,6 +515,7 @@ export type Failure = Operation.ErrorOf<typeof getDestinationOperation> | Client
 /**
  * Selects the destinations to list.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface ListOptions extends OffsetPageOptions {
@@ -463,6 +536,7 @@ export interface ListOptions extends OffsetPageOptions {
  * })
  * ```
  *
+ * @category calls
  * @since 0.1.0
  */
 export const createDestination = (request: CreateRequest): Effect.Effect<CreateResponse, Failure, GatewayClient> =>
@@ -471,6 +545,7 @@ export const createDestination = (request: CreateRequest): Effect.Effect<CreateR
 /**
  * Lists the destinations of a workspace, newest first.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listDestinations = (options: ListOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
@@ -479,6 +554,7 @@ export const listDestinations = (options: ListOptions = {}): Effect.Effect<ListR
 /**
  * Returns a destination, with asterisks in place of its secrets.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const getDestination = (id: string): Effect.Effect<Destination, Failure, GatewayClient> =>
@@ -487,6 +563,7 @@ export const getDestination = (id: string): Effect.Effect<Destination, Failure, 
 /**
  * Changes a destination. Omitted fields keep their values.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const updateDestination = (
@@ -498,6 +575,7 @@ export const updateDestination = (
 /**
  * Deletes a destination. Events that were not delivered yet are not delivered.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const deleteDestination = (id: string): Effect.Effect<void, Failure, GatewayClient> =>

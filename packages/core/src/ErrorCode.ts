@@ -8,6 +8,7 @@ import { hasProperty } from "effect/Predicate"
 /**
  * The code of the error. Undefined if it has none that is text, as with errors of a browser.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const of = (error: unknown): string | undefined =>

@@ -48,16 +48,21 @@ import * as Operation from "./Operation.ts"
  *
  * Specification: "DELETE /files/{file_id}".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const FileProvider = Schema.Literals(["provider_a", "provider_b"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type FileProvider = typeof FileProvider.Type
 
 /**
  * Free text that says what a file is for. 1 to 64 characters.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Purpose = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(64))
@@ -69,11 +74,15 @@ export const Purpose = Schema.String.check(Schema.isMinLength(1), isMaxCharacter
  *
  * Specification: "File deletion confirmation".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DeletionShape = Schema.Literals(["native", "compat_a", "compat_b"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DeletionShape = typeof DeletionShape.Type
 
 /**
@@ -81,16 +90,21 @@ export type DeletionShape = typeof DeletionShape.Type
  *
  * Specification: "File deletion confirmation".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Deletion = Schema.Union([NativeDeletion, CompatADeletion, CompatBDeletion])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Deletion = typeof Deletion.Type
 
 /**
  * A stored file, in the service's own shape.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const File = Schema.Struct({
@@ -116,12 +130,16 @@ export const File = Schema.Struct({
   workspace_id: Schema.optionalKey(Schema.String)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type File = { [Field in keyof typeof File.Type]: (typeof File.Type)[Field] }
 
 /**
  * A page of files, in the service's own shape.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const FileList = Schema.Struct({
@@ -134,13 +152,17 @@ export const FileList = Schema.Struct({
   cursor: Schema.NullOr(Schema.String)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type FileList = { [Field in keyof typeof FileList.Type]: (typeof FileList.Type)[Field] }
 
 /**
  * The fields of an upload, sent as `multipart/form-data`, in any order. Other fields are ignored,
  * except `expires_after`, which is refused: files do not expire.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Form = Schema.Struct({
@@ -150,13 +172,17 @@ export const Form = Schema.Struct({
   purpose: Schema.optionalKey(Purpose)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Form = { [Field in keyof typeof Form.Type]: (typeof Form.Type)[Field] }
 
 /**
  * The workspace that a call applies to. Default: the workspace of the client's configuration, or
  * else the key's default workspace.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Scope {
@@ -166,6 +192,7 @@ export interface Scope {
 /**
  * A file to upload. A Blob is streamed, never read into memory as a whole.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Upload extends Scope {
@@ -179,6 +206,7 @@ export interface Upload extends Scope {
 /**
  * Options of {@link listFiles}.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface ListOptions extends Scope, PageOptions {
@@ -189,16 +217,21 @@ export interface ListOptions extends Scope, PageOptions {
 /**
  * The order of a list of files: `asc` is oldest first, `desc` newest first.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Order = Schema.Literals(["asc", "desc"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Order = typeof Order.Type
 
 /**
  * The parameter of the path that names a file.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const FilePath = {
@@ -209,6 +242,7 @@ export const FilePath = {
 /**
  * The query parameters that select whose files an operation is about.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const FileScope = {
@@ -224,6 +258,7 @@ export const FileScope = {
  * The query parameters of a list of files. `cursor`, `after_id` and `after` are three names of one
  * parameter. The first of them that is present counts.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const FileListQuery = {
@@ -248,21 +283,29 @@ const errors = [...rateLimitedErrors, BadGateway] as const
 /**
  * A file in one of the three shapes, which `_shape` tells apart.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const AnyFile = Schema.Union([File, CompatAFile, CompatBFile])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type AnyFile = typeof AnyFile.Type
 
 /**
  * A page of files in one of the three shapes, which `_shape` of each file tells apart.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const AnyFileList = Schema.Union([FileList, CompatAFileList, CompatBFileList])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type AnyFileList = typeof AnyFileList.Type
 
 const exampleFile = (): typeof File.Encoded => ({
@@ -284,14 +327,20 @@ const exampleDeletion = (): typeof Deletion.Encoded => ({
   type: "file_deleted"
 })
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const deleteFileOperation = Operation.make("deleteFile", "DELETE", "/files/:file_id", {
   access: "any key",
   success: Deletion,
   error: [Unauthorized, Forbidden, NotFound, TooManyRequests, InternalServerError, BadGateway, ServiceUnavailable]
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const deleteFileEndpoint = Operation.endpoint(deleteFileOperation, () => ({
   params: FilePath,
   query: FileScope,
@@ -301,7 +350,10 @@ export const deleteFileEndpoint = Operation.endpoint(deleteFileOperation, () => 
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const uploadFileOperation = Operation.make("uploadFile", "POST", "/files", {
   access: "any key",
   idempotency: "by key",
@@ -310,7 +362,10 @@ export const uploadFileOperation = Operation.make("uploadFile", "POST", "/files"
   error: [...errors, PayloadTooLarge]
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const uploadFileEndpoint = Operation.endpoint(uploadFileOperation, () => ({
   success: AnyFile,
   headers: idempotencyHeaders,
@@ -322,7 +377,10 @@ export const uploadFileEndpoint = Operation.endpoint(uploadFileOperation, () => 
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listFilesOperation = Operation.make("listFiles", "GET", "/files", {
   access: "any key",
   unknownFields: "refused",
@@ -330,7 +388,10 @@ export const listFilesOperation = Operation.make("listFiles", "GET", "/files", {
   error: errors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listFilesEndpoint = Operation.endpoint(listFilesOperation, () => ({
   success: AnyFileList,
   query: FileListQuery,
@@ -350,14 +411,20 @@ export const listFilesEndpoint = Operation.endpoint(listFilesOperation, () => ({
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const getFileOperation = Operation.make("getFile", "GET", "/files/:file_id", {
   access: "any key",
   success: File,
   error: errors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const getFileEndpoint = Operation.endpoint(getFileOperation, () => ({
   success: AnyFile,
   params: FilePath,
@@ -368,14 +435,20 @@ export const getFileEndpoint = Operation.endpoint(getFileOperation, () => ({
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const fileContentOperation = Operation.make("fileContent", "GET", "/files/:file_id/content", {
   access: "any key",
   success: Schema.Void,
   error: errors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const fileContentEndpoint = Operation.endpoint(fileContentOperation, () => ({
   success: HttpApiSchema.StreamUint8Array(),
   params: FilePath,
@@ -389,6 +462,7 @@ export const fileContentEndpoint = Operation.endpoint(fileContentOperation, () =
 /**
  * The errors of {@link deleteFile}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type DeleteFailure = Operation.ErrorOf<typeof deleteFileOperation> | ClientError
@@ -396,6 +470,7 @@ export type DeleteFailure = Operation.ErrorOf<typeof deleteFileOperation> | Clie
 /**
  * The errors of {@link uploadFile}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type UploadFailure = Operation.ErrorOf<typeof uploadFileOperation> | ClientError
@@ -403,6 +478,7 @@ export type UploadFailure = Operation.ErrorOf<typeof uploadFileOperation> | Clie
 /**
  * The errors of {@link listFiles}, {@link getFile} and {@link fileContent}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof getFileOperation> | ClientError
@@ -418,6 +494,7 @@ const headers = { accept: "application/json; shape=native" }
  * `shape` selects one of the three confirmation shapes. A `NotFound` can also mean that the
  * response to the first attempt was lost and the client retried.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const deleteFile = (
@@ -440,6 +517,7 @@ export const deleteFile = (
  * A call with the same idempotency key and the same file and fields returns the file that the first
  * one stored.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const uploadFile = (request: Upload, options?: CallOptions): Effect.Effect<File, UploadFailure, GatewayClient> =>
@@ -450,6 +528,7 @@ export const uploadFile = (request: Upload, options?: CallOptions): Effect.Effec
 /**
  * Lists the files of a workspace by page.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listFiles = (options?: ListOptions): Effect.Effect<FileList, Failure, GatewayClient> =>
@@ -460,6 +539,7 @@ export const listFiles = (options?: ListOptions): Effect.Effect<FileList, Failur
 /**
  * Returns a file without its content.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const getFile = (fileId: string, options?: Scope): Effect.Effect<File, Failure, GatewayClient> =>
@@ -476,6 +556,7 @@ export const getFile = (fileId: string, options?: Scope): Effect.Effect<File, Fa
  * Continues after an interruption, as `Video.videoContent` does. A file of a provider cannot be
  * continued: the stream then fails.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const fileContent = (

@@ -78,6 +78,7 @@ type MethodsOf<Module, Names extends keyof Module = keyof Module & OperationsOf<
 /**
  * Every operation as a method.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Methods
@@ -102,12 +103,16 @@ export interface Methods
     MethodsOf<typeof Destinations>,
     MethodsOf<typeof Webhooks> {}
 
-/** @since 0.1.0 */
+/**
+ * @category services
+ * @since 0.1.0
+ */
 export class Gateway extends Context.Service<Gateway, Methods>()("@model-gateway/core/Gateway") {}
 
 /**
  * The methods over a {@link GatewayClient}.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"] => {
@@ -193,6 +198,7 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
 /**
  * Makes a client from the `HttpClient` and the configuration in the context.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | HttpClient.HttpClient> = Effect.map(
@@ -203,6 +209,7 @@ export const make: Effect.Effect<Gateway["Service"], never, GatewayConfig | Http
 /**
  * Provides the client, made from the `HttpClient` and the configuration in the context.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layer: Layer.Layer<Gateway | GatewayClient, never, GatewayConfig | HttpClient.HttpClient> =

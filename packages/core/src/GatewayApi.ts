@@ -33,6 +33,7 @@ import * as Workspaces from "./Workspaces.ts"
  * Stored files: upload, list, download and delete them. The `shape` parameter of the header
  * `Accept` selects the shape of a response, such as `application/json; shape=compat_a`.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class FilesGroup extends HttpApiGroup.make("files")
@@ -48,6 +49,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
 /**
  * What the key of the request may do and spend.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class CurrentKeyGroup extends HttpApiGroup.make("key")
@@ -57,6 +59,7 @@ export class CurrentKeyGroup extends HttpApiGroup.make("key")
 /**
  * Rank documents by relevance to a query.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class RerankGroup extends HttpApiGroup.make("rerank")
@@ -66,6 +69,7 @@ export class RerankGroup extends HttpApiGroup.make("rerank")
 /**
  * Turn speech into text.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class TranscriptionGroup extends HttpApiGroup.make("transcription")
@@ -75,6 +79,7 @@ export class TranscriptionGroup extends HttpApiGroup.make("transcription")
 /**
  * Generate videos. A video is a job: submit it, follow it, and download the result.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class VideoGroup extends HttpApiGroup.make("videos")
@@ -90,6 +95,7 @@ export class VideoGroup extends HttpApiGroup.make("videos")
 /**
  * Limits on models, providers and spending that apply to the keys they are assigned to.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class GuardrailsGroup extends HttpApiGroup.make("guardrails")
@@ -109,6 +115,7 @@ export class GuardrailsGroup extends HttpApiGroup.make("guardrails")
 /**
  * Create, list, change and delete API keys, and create short-lived keys for web pages.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class KeysGroup extends HttpApiGroup.make("keys")
@@ -125,6 +132,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
 /**
  * Your own keys for providers, which requests use before those of the gateway.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class ByokGroup extends HttpApiGroup.make("byok")
@@ -140,6 +148,7 @@ export class ByokGroup extends HttpApiGroup.make("byok")
 /**
  * Workspaces, which own keys, files, budgets and jobs, and their credits.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
@@ -156,6 +165,7 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
 /**
  * The credits that were added and used.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class CreditsGroup extends HttpApiGroup.make("credits")
@@ -165,6 +175,7 @@ export class CreditsGroup extends HttpApiGroup.make("credits")
 /**
  * The secret that signs the events of video jobs, and the deliveries of these events.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class WebhooksGroup extends HttpApiGroup.make("webhooks")
@@ -179,6 +190,7 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
 /**
  * Where the service sends a record of every paid request, such as an OpenTelemetry collector.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class DestinationsGroup extends HttpApiGroup.make("destinations")
@@ -194,6 +206,7 @@ export class DestinationsGroup extends HttpApiGroup.make("destinations")
 /**
  * The models of this gateway, their providers and prices.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class ModelsGroup extends HttpApiGroup.make("models")
@@ -210,6 +223,7 @@ export class ModelsGroup extends HttpApiGroup.make("models")
 /**
  * What each paid request cost, who served it and how long it took.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class GenerationsGroup extends HttpApiGroup.make("generations")
@@ -219,6 +233,7 @@ export class GenerationsGroup extends HttpApiGroup.make("generations")
 /**
  * Spending and counts of requests by day, model, provider and key.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class ActivityGroup extends HttpApiGroup.make("activity")
@@ -228,6 +243,7 @@ export class ActivityGroup extends HttpApiGroup.make("activity")
 /**
  * The version of the contract.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const version = "1.0.0"
@@ -235,6 +251,7 @@ export const version = "1.0.0"
 /**
  * The contract.
  *
+ * @category groups
  * @since 0.1.0
  */
 export class GatewayApi extends HttpApi.make("model-gateway")

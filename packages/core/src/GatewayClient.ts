@@ -27,6 +27,7 @@ export type { Opened, Request, Source }
  * `idempotencyKey` and the same request returns the first response again and is not charged twice.
  * Default: a new key for every call, shared by its retries.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface CallOptions {
@@ -36,6 +37,7 @@ export interface CallOptions {
 /**
  * Selects a page of a list: `limit` items (1 to 1000, default 100) that follow the item `after`.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface PageOptions {
@@ -47,6 +49,7 @@ export interface PageOptions {
  * Selects a page of a list by position: `limit` items (1 to 100, default 50) after the first
  * `offset` items (0 to 1,000,000, default 0).
  *
+ * @category options
  * @since 0.1.0
  */
 export interface OffsetPageOptions {
@@ -58,13 +61,17 @@ export interface OffsetPageOptions {
  * Selects the bytes from `start` to `end`, both inclusive and counted from 0. Default for `end`:
  * the last byte.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface RangeOptions {
   readonly range?: { readonly start: number; readonly end?: number | undefined } | undefined
 }
 
-/** @since 0.1.0 */
+/**
+ * @category services
+ * @since 0.1.0
+ */
 export class GatewayClient extends Context.Service<
   GatewayClient,
   {
@@ -90,6 +97,7 @@ export class GatewayClient extends Context.Service<
 /**
  * Makes the service from the `HttpClient` and the configuration in the context.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const make: Effect.Effect<GatewayClient["Service"], never, GatewayConfig | HttpClient.HttpClient> = Effect.gen(
@@ -110,6 +118,7 @@ export const make: Effect.Effect<GatewayClient["Service"], never, GatewayConfig 
 /**
  * Provides the service, made from the `HttpClient` and the configuration in the context.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layer: Layer.Layer<GatewayClient, never, GatewayConfig | HttpClient.HttpClient> = Layer.effect(

@@ -23,6 +23,7 @@ import * as WireNames from "./dialect/WireNames.ts"
  * The token that the service rejected, while an Effect that is the credential runs once more. If it
  * returns another token, the call is repeated with that one. Undefined otherwise.
  *
+ * @category references
  * @since 0.1.0
  */
 export const RefusedToken = Context.Reference<Redacted.Redacted<string> | undefined>(
@@ -46,6 +47,7 @@ export const RefusedToken = Context.Reference<Redacted.Redacted<string> | undefi
  * }
  * ```
  *
+ * @category constants
  * @since 0.1.0
  */
 export const ShownError = "~@model-gateway/core/GatewayConfig/ShownError"
@@ -57,6 +59,7 @@ export const ShownError = "~@model-gateway/core/GatewayConfig/ShownError"
  * is expensive. Retries of a paid call that the service may have done use the same token again. Why
  * the Effect fails is not shown: see {@link ShownError}.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Credential = Redacted.Redacted<string> | Effect.Effect<Redacted.Redacted<string>, unknown>
@@ -64,6 +67,7 @@ export type Credential = Redacted.Redacted<string> | Effect.Effect<Redacted.Reda
 /**
  * Adds to the `HttpClient` of a layer: headers, a signature, another proxy, tracing, a recording.
  *
+ * @category models
  * @since 0.1.0
  */
 export type TransformClient = (client: HttpClient.HttpClient) => HttpClient.HttpClient
@@ -73,6 +77,7 @@ export type TransformClient = (client: HttpClient.HttpClient) => HttpClient.Http
  * `/api/v1`, or has credentials, a query or a fragment. The message shows the corrected URL. It
  * never quotes the original, which may hold a password.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class InvalidBaseUrl extends Data.TaggedError("InvalidBaseUrl")<{
@@ -90,6 +95,7 @@ export class InvalidBaseUrl extends Data.TaggedError("InvalidBaseUrl")<{
 }
 
 /**
+ * @category services
  * @since 0.1.0
  */
 export class GatewayConfig extends Context.Service<
@@ -113,6 +119,7 @@ export class GatewayConfig extends Context.Service<
 >()("@model-gateway/core/GatewayConfig") {}
 
 /**
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -160,6 +167,7 @@ const defaultBaseUrl = "http://127.0.0.1:8787/api/v1"
  * const config = GatewayConfig.make({ credential: Redacted.make("mg_sk_…") })
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (options: Options): GatewayConfig["Service"] => ({
@@ -181,6 +189,7 @@ const check = (config: GatewayConfig["Service"]): Effect.Effect<GatewayConfig["S
 /**
  * Makes a configuration from values, and checks its base URL.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const fromOptions = (options: Options): Effect.Effect<GatewayConfig["Service"], InvalidBaseUrl> =>
@@ -189,6 +198,7 @@ export const fromOptions = (options: Options): Effect.Effect<GatewayConfig["Serv
 /**
  * Provides a configuration from values, whose base URL is checked.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layer = (options: Options): Layer.Layer<GatewayConfig, InvalidBaseUrl> =>
@@ -198,6 +208,7 @@ export const layer = (options: Options): Layer.Layer<GatewayConfig, InvalidBaseU
  * The options of {@link Options}, where the address, the credential, the workspace and the words on
  * the wire are `Config`s.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface ConfigOptions extends Omit<Options, "baseUrl" | "credential" | "workspaceId" | "wireNames"> {
@@ -243,6 +254,7 @@ const baseUrlConfig = Config.String(baseUrlName).pipe(
 /**
  * The configuration from `Config`s. Its base URL is not checked.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const fromConfigs = ({
@@ -260,6 +272,7 @@ export const fromConfigs = ({
  * `MODEL_GATEWAY_WORKSPACE_ID` (optional) and `MODEL_GATEWAY_WIRE_NAMES` (`neutral` or
  * `openrouter`; default: `neutral`).
  *
+ * @category configuration
  * @since 0.1.0
  */
 export const config: Config.Config<GatewayConfig["Service"]> = fromConfigs()
@@ -276,6 +289,7 @@ export const config: Config.Config<GatewayConfig["Service"]> = fromConfigs()
  * const layer = GatewayConfig.layerConfigWith({ credential: Config.Redacted("RANKING_KEY") })
  * ```
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layerConfigWith = (
@@ -289,6 +303,7 @@ export const layerConfigWith = (
 /**
  * Provides the configuration from the current `ConfigProvider`. See {@link config} for the names.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layerConfig: Layer.Layer<GatewayConfig, Config.ConfigError | InvalidBaseUrl> = layerConfigWith({})

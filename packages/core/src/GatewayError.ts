@@ -28,16 +28,21 @@ import * as Description from "./internal/description.ts"
  * Free-form details of an error. This service sets `issues` on a 400, `retry_after` (seconds) on a
  * 429, 503 and 529, and `provider` and `attempts` on a 502, 524 and 529.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Metadata = Schema.Record(Schema.String, Schema.Json)
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Metadata = typeof Metadata.Type
 
 /**
  * One problem with a request, as listed in `error.metadata.issues` of a 400.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Issue = Schema.Struct({
@@ -47,7 +52,10 @@ export const Issue = Schema.Struct({
   message: Schema.String
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Issue = { [Field in keyof typeof Issue.Type]: (typeof Issue.Type)[Field] }
 
 const isIssues = Schema.is(Schema.Array(Issue))
@@ -56,6 +64,7 @@ const isIssues = Schema.is(Schema.Array(Issue))
  * The first words of the service's messages, by status. They are the specification's examples,
  * except for 403, whose example covers only one case.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const phrases = {
@@ -79,16 +88,21 @@ export const phrases = {
  * arrive in time; no operation lists it, so the client reports it as `InvalidResponse`. A 500 is
  * not one of them, because it does not tell whether the work was done.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const retryableStatuses = [408, 429, 502, 503, 504, 524, 529] as const
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type RetryableStatus = (typeof retryableStatuses)[number]
 
 /**
  * Whether the same request may succeed later: the status is one of {@link retryableStatuses}.
  *
+ * @category guards
  * @since 0.1.0
  */
 export const isRetryableStatus = (status: number): status is RetryableStatus =>
@@ -97,6 +111,7 @@ export const isRetryableStatus = (status: number): status is RetryableStatus =>
 /**
  * The statuses whose response has a `Retry-After` header if the delay is known.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const retryAfterStatuses: ReadonlySet<number> = new Set([429, 503, 529])
@@ -104,6 +119,7 @@ export const retryAfterStatuses: ReadonlySet<number> = new Set([429, 503, 529])
 /**
  * The fields of the error envelope.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface EnvelopeFields {
@@ -116,6 +132,7 @@ export interface EnvelopeFields {
  * The base of all errors that have a status: the fields of the envelope, and accessors for the most
  * used ones. The client adds `operation`, `attempts` and `idempotencyKey`, which are not sent.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class EnvelopeError extends Schema.Error<EnvelopeError>("EnvelopeError")({
@@ -213,6 +230,7 @@ const withCode = <const Status extends number>(status: Status) => ({
  *
  * Specification: "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class BadRequest extends EnvelopeError.extend<BadRequest>("BadRequest")(withCode(400), {
@@ -226,6 +244,7 @@ export class BadRequest extends EnvelopeError.extend<BadRequest>("BadRequest")(w
  *
  * Specification: "Authentication", "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class Unauthorized extends EnvelopeError.extend<Unauthorized>("Unauthorized")(withCode(401), {
@@ -240,6 +259,7 @@ export class Unauthorized extends EnvelopeError.extend<Unauthorized>("Unauthoriz
  *
  * Specification: "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class PaymentRequired extends EnvelopeError.extend<PaymentRequired>("PaymentRequired")(withCode(402), {
@@ -254,6 +274,7 @@ export class PaymentRequired extends EnvelopeError.extend<PaymentRequired>("Paym
  *
  * Specification: "Authentication", "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class Forbidden extends EnvelopeError.extend<Forbidden>("Forbidden")(withCode(403), {
@@ -267,6 +288,7 @@ export class Forbidden extends EnvelopeError.extend<Forbidden>("Forbidden")(with
  *
  * Specification: "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class NotFound extends EnvelopeError.extend<NotFound>("NotFound")(withCode(404), {
@@ -280,6 +302,7 @@ export class NotFound extends EnvelopeError.extend<NotFound>("NotFound")(withCod
  *
  * Specification: "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class PayloadTooLarge extends EnvelopeError.extend<PayloadTooLarge>("PayloadTooLarge")(withCode(413), {
@@ -294,6 +317,7 @@ export class PayloadTooLarge extends EnvelopeError.extend<PayloadTooLarge>("Payl
  *
  * Specification: "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class TooManyRequests extends EnvelopeError.extend<TooManyRequests>("TooManyRequests")(withCode(429), {
@@ -307,6 +331,7 @@ export class TooManyRequests extends EnvelopeError.extend<TooManyRequests>("TooM
  *
  * Specification: "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class InternalServerError extends EnvelopeError.extend<InternalServerError>("InternalServerError")(
@@ -321,6 +346,7 @@ export class InternalServerError extends EnvelopeError.extend<InternalServerErro
  *
  * Specification: "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class BadGateway extends EnvelopeError.extend<BadGateway>("BadGateway")(withCode(502), {
@@ -334,6 +360,7 @@ export class BadGateway extends EnvelopeError.extend<BadGateway>("BadGateway")(w
  *
  * Specification: "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class ServiceUnavailable extends EnvelopeError.extend<ServiceUnavailable>("ServiceUnavailable")(withCode(503), {
@@ -347,6 +374,7 @@ export class ServiceUnavailable extends EnvelopeError.extend<ServiceUnavailable>
  *
  * Specification: "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class GatewayTimeout extends EnvelopeError.extend<GatewayTimeout>("GatewayTimeout")(withCode(504), {
@@ -360,6 +388,7 @@ export class GatewayTimeout extends EnvelopeError.extend<GatewayTimeout>("Gatewa
  *
  * Specification: "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class UpstreamTimeout extends EnvelopeError.extend<UpstreamTimeout>("UpstreamTimeout")(withCode(524), {
@@ -373,6 +402,7 @@ export class UpstreamTimeout extends EnvelopeError.extend<UpstreamTimeout>("Upst
  *
  * Specification: "Errors".
  *
+ * @category errors
  * @since 0.1.0
  */
 export class ProviderOverloaded extends EnvelopeError.extend<ProviderOverloaded>("ProviderOverloaded")(withCode(529), {
@@ -384,6 +414,7 @@ export class ProviderOverloaded extends EnvelopeError.extend<ProviderOverloaded>
 /**
  * All errors that have a status.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type GatewayError =
@@ -404,6 +435,7 @@ export type GatewayError =
 /**
  * The HTTP status of an error schema.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const statusOf = (schema: Schema.Top): number | undefined => resolveStatus(schema.ast)
@@ -413,6 +445,7 @@ const resolveStatus = SchemaAST.resolveAt<number>("httpApiStatus")
 /**
  * The class of an error, as operations list them.
  *
+ * @category models
  * @since 0.1.0
  */
 export type ErrorClass<E extends GatewayError> = Schema.Top &
@@ -433,6 +466,7 @@ export type ErrorClass<E extends GatewayError> = Schema.Top &
  * make(504) // undefined: a rerank has no 504
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const ofStatus = <E extends GatewayError>(

@@ -31,6 +31,7 @@ export {
 /**
  * An entry of the request log.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Entry = Schema.Struct({
@@ -77,13 +78,17 @@ export const Entry = Schema.Struct({
   attempts: Schema.Array(Attempt)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Entry = { [Field in keyof typeof Entry.Type]: (typeof Entry.Type)[Field] }
 
 /**
  * A page of the request log. It looks at a limited number of requests, so a page of a filtered log
  * may have fewer entries than `limit`, or none. Continue with `next` as `after` until it is null.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ListResponse = Schema.Struct({
@@ -95,7 +100,10 @@ export const ListResponse = Schema.Struct({
   next: orNull.string
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 const exampleAttempt = (): typeof Attempt.Encoded => ({
@@ -132,7 +140,10 @@ const exampleGeneration = (): typeof Generation.Encoded => ({
   ...fixed
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const getGenerationEndpoint = Operation.endpoint(getGenerationOperation, () => ({
   query: {
     /** The generation id: the `id` of a rerank response, the `generation_id` of a video job. */
@@ -145,7 +156,10 @@ export const getGenerationEndpoint = Operation.endpoint(getGenerationOperation, 
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listGenerationsOperation = Operation.make("listGenerations", "GET", "/generations", {
   access: "management key",
   success: ListResponse,
@@ -157,14 +171,21 @@ const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
 /**
  * The operations that the request log has.
  *
+ * @category operations
  * @since 0.1.0
  */
 export const PaidOperation = Schema.Literals(["rerank", "transcription", "video"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type PaidOperation = typeof PaidOperation.Type
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listGenerationsEndpoint = Operation.endpoint(listGenerationsOperation, () => ({
   query: {
     ...Page,
@@ -233,6 +254,7 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerationsOperati
 /**
  * The errors of {@link getGeneration}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type GetFailure = Operation.ErrorOf<typeof getGenerationOperation> | ClientError
@@ -240,6 +262,7 @@ export type GetFailure = Operation.ErrorOf<typeof getGenerationOperation> | Clie
 /**
  * The errors of {@link listGenerations}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof listGenerationsOperation> | ClientError
@@ -247,6 +270,7 @@ export type Failure = Operation.ErrorOf<typeof listGenerationsOperation> | Clien
 /**
  * Selects entries of the request log.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface ListOptions {
@@ -276,6 +300,7 @@ export interface ListOptions {
  * requests of their workspace, management keys those of their organization. An ephemeral key with
  * `own_files` sees only its own requests.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const getGeneration = (id: string): Effect.Effect<Generation, GetFailure, GatewayClient> =>
@@ -295,6 +320,7 @@ export const getGeneration = (id: string): Effect.Effect<Generation, GetFailure,
  * const overloaded = Generations.listGenerations({ status: "failed", error_status: 529 })
  * ```
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listGenerations = (options: ListOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>

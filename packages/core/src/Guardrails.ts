@@ -40,6 +40,7 @@ const Names = Schema.NullOr(
 /**
  * Limits what its keys may spend and which models and providers they may use.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Guardrail = Schema.Struct({
@@ -106,6 +107,7 @@ const DecodedGuardrail = Schema.Struct({
  * A guardrail as the client returns it, from this service or another one. Its `reset_interval` may
  * be a period that this version does not know.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Guardrail = { [Field in keyof typeof DecodedGuardrail.Type]: (typeof DecodedGuardrail.Type)[Field] }
@@ -114,6 +116,7 @@ export type Guardrail = { [Field in keyof typeof DecodedGuardrail.Type]: (typeof
  * The fields of a guardrail that this gateway does not support, with the values that every
  * guardrail has.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const fixed = Schema.Struct(guardrailFields).make({})
@@ -160,6 +163,7 @@ const options = {
  * A new guardrail. A restriction that this gateway cannot enforce is refused with a 400, so that
  * nobody relies on it. Omitted fields are null.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CreateRequest = Schema.Struct({
@@ -173,12 +177,16 @@ export const CreateRequest = Schema.Struct({
   ...options
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Written<typeof CreateRequest.Type, Field> }
 
 /**
  * The fields to change. Omitted fields keep their values.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const UpdateRequest = Schema.Struct({
@@ -187,12 +195,16 @@ export const UpdateRequest = Schema.Struct({
   ...options
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /**
  * A guardrail.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({
@@ -203,18 +215,23 @@ export const Response = Schema.Struct({
 /**
  * The new guardrail as POST `/guardrails` returns it, with status 201.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CreatedGuardrail = Response.annotate({ httpApiStatus: 201 })
 
 const DecodedResponse = Schema.Struct({ ...Response.fields, data: DecodedGuardrail })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = { [Field in keyof typeof DecodedResponse.Type]: (typeof DecodedResponse.Type)[Field] }
 
 /**
  * A page of guardrails.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ListResponse = Schema.Struct({
@@ -226,7 +243,10 @@ export const ListResponse = Schema.Struct({
 
 const DecodedListResponse = Schema.Struct({ ...ListResponse.fields, data: Schema.Array(DecodedGuardrail) })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ListResponse = {
   [Field in keyof typeof DecodedListResponse.Type]: (typeof DecodedListResponse.Type)[Field]
 }
@@ -234,6 +254,7 @@ export type ListResponse = {
 /**
  * The guardrail was deleted.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DeleteResponse = Schema.Struct({
@@ -241,12 +262,16 @@ export const DeleteResponse = Schema.Struct({
   deleted: Schema.Literal(true)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
 
 /**
  * The keys to assign or to remove.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const AssignRequest = Schema.Struct({
@@ -254,12 +279,16 @@ export const AssignRequest = Schema.Struct({
   key_hashes: Schema.NonEmptyArray(KeyHash).check(isMaxItems(10_000))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type AssignRequest = { [Field in keyof typeof AssignRequest.Type]: Written<typeof AssignRequest.Type, Field> }
 
 /**
  * A key that had another guardrail before.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ReplacedAssignment = Schema.Struct({
@@ -269,7 +298,10 @@ export const ReplacedAssignment = Schema.Struct({
   previous_guardrail_id: Schema.String
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ReplacedAssignment = {
   [Field in keyof typeof ReplacedAssignment.Type]: (typeof ReplacedAssignment.Type)[Field]
 }
@@ -277,6 +309,7 @@ export type ReplacedAssignment = {
 /**
  * The result of an assignment.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const AssignResponse = Schema.Struct({
@@ -307,6 +340,7 @@ const DecodedAssignResponse = Schema.Struct({
 /**
  * The result of an assignment as the client returns it, from this service or another one.
  *
+ * @category models
  * @since 0.1.0
  */
 export type AssignResponse = {
@@ -316,6 +350,7 @@ export type AssignResponse = {
 /**
  * The result of removing keys from a guardrail.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const UnassignResponse = Schema.Struct({
@@ -323,12 +358,16 @@ export const UnassignResponse = Schema.Struct({
   unassigned_count: Schema.Int
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type UnassignResponse = { [Field in keyof typeof UnassignResponse.Type]: (typeof UnassignResponse.Type)[Field] }
 
 /**
  * The assignment of a guardrail to a key. A key has at most one.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const KeyAssignment = Schema.Struct({
@@ -356,12 +395,16 @@ const DecodedAssignment = Schema.Struct({
   created_at: Schema.String
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type KeyAssignment = { [Field in keyof typeof DecodedAssignment.Type]: (typeof DecodedAssignment.Type)[Field] }
 
 /**
  * A page of assignments.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const AssignmentList = Schema.Struct({
@@ -373,7 +416,10 @@ export const AssignmentList = Schema.Struct({
 
 const DecodedAssignmentList = Schema.Struct({ ...AssignmentList.fields, data: Schema.Array(DecodedAssignment) })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type AssignmentList = {
   [Field in keyof typeof DecodedAssignmentList.Type]: (typeof DecodedAssignmentList.Type)[Field]
 }
@@ -408,7 +454,10 @@ const example = {
 
 const params = () => ({ id: example.guardrail.id })
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const assignKeysOperation = Operation.make("assignKeys", "POST", "/guardrails/:id/assignments/keys", {
   access: "management key",
   idempotency: "always",
@@ -417,7 +466,10 @@ export const assignKeysOperation = Operation.make("assignKeys", "POST", "/guardr
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const assignKeysEndpoint = Operation.endpoint(assignKeysOperation, () => ({
   success: AssignResponse,
   params: guardrail,
@@ -428,7 +480,10 @@ export const assignKeysEndpoint = Operation.endpoint(assignKeysOperation, () => 
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const unassignKeysOperation = Operation.make("unassignKeys", "POST", "/guardrails/:id/assignments/keys/remove", {
   access: "management key",
   idempotency: "always",
@@ -436,7 +491,10 @@ export const unassignKeysOperation = Operation.make("unassignKeys", "POST", "/gu
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const unassignKeysEndpoint = Operation.endpoint(unassignKeysOperation, () => ({
   params: guardrail,
   payload: AssignRequest,
@@ -446,14 +504,20 @@ export const unassignKeysEndpoint = Operation.endpoint(unassignKeysOperation, ()
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listAssignmentsOperation = Operation.make("listAssignments", "GET", "/guardrails/:id/assignments/keys", {
   access: "management key",
   success: DecodedAssignmentList,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listAssignmentsEndpoint = Operation.endpoint(listAssignmentsOperation, () => ({
   success: AssignmentList,
   params: guardrail,
@@ -464,14 +528,20 @@ export const listAssignmentsEndpoint = Operation.endpoint(listAssignmentsOperati
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listAllAssignmentsOperation = Operation.make("listAllAssignments", "GET", "/guardrails/assignments/keys", {
   access: "management key",
   success: DecodedAssignmentList,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listAllAssignmentsEndpoint = Operation.endpoint(listAllAssignmentsOperation, () => ({
   success: AssignmentList,
   query: OffsetPage,
@@ -481,14 +551,20 @@ export const listAllAssignmentsEndpoint = Operation.endpoint(listAllAssignmentsO
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const createGuardrailOperation = Operation.make("createGuardrail", "POST", "/guardrails", {
   access: "management key",
   success: DecodedResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const createGuardrailEndpoint = Operation.endpoint(createGuardrailOperation, () => ({
   success: CreatedGuardrail,
   payload: CreateRequest,
@@ -508,14 +584,20 @@ export const createGuardrailEndpoint = Operation.endpoint(createGuardrailOperati
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listGuardrailsOperation = Operation.make("listGuardrails", "GET", "/guardrails", {
   access: "management key",
   success: DecodedListResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listGuardrailsEndpoint = Operation.endpoint(listGuardrailsOperation, () => ({
   success: ListResponse,
   query: {
@@ -529,14 +611,20 @@ export const listGuardrailsEndpoint = Operation.endpoint(listGuardrailsOperation
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const getGuardrailOperation = Operation.make("getGuardrail", "GET", "/guardrails/:id", {
   access: "management key",
   success: DecodedResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const getGuardrailEndpoint = Operation.endpoint(getGuardrailOperation, () => ({
   success: Response,
   params: guardrail,
@@ -546,14 +634,20 @@ export const getGuardrailEndpoint = Operation.endpoint(getGuardrailOperation, ()
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const updateGuardrailOperation = Operation.make("updateGuardrail", "PATCH", "/guardrails/:id", {
   access: "management key",
   success: DecodedResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrailOperation, () => ({
   success: Response,
   params: guardrail,
@@ -575,14 +669,20 @@ export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrailOperati
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const deleteGuardrailOperation = Operation.make("deleteGuardrail", "DELETE", "/guardrails/:id", {
   access: "management key",
   success: DeleteResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const deleteGuardrailEndpoint = Operation.endpoint(deleteGuardrailOperation, () => ({
   params: guardrail,
   reference: {
@@ -594,6 +694,7 @@ export const deleteGuardrailEndpoint = Operation.endpoint(deleteGuardrailOperati
 /**
  * The errors of the functions of this module.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof assignKeysOperation> | ClientError
@@ -602,6 +703,7 @@ export type Failure = Operation.ErrorOf<typeof assignKeysOperation> | ClientErro
  * Assigns keys, named by their hashes, to a guardrail. A key has at most one guardrail: a new
  * assignment replaces the old one.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const assignKeys = (
@@ -613,6 +715,7 @@ export const assignKeys = (
 /**
  * Removes keys, named by their hashes, from a guardrail. Keys that do not have it stay as they are.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const unassignKeys = (
@@ -624,6 +727,7 @@ export const unassignKeys = (
 /**
  * Lists the keys of one guardrail, in the order of their assignment.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listAssignments = (
@@ -635,6 +739,7 @@ export const listAssignments = (
 /**
  * Lists the keys of all guardrails of the organization, in the order of their assignment.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listAllAssignments = (
@@ -644,6 +749,7 @@ export const listAllAssignments = (
 /**
  * Creates a guardrail. It has no effect until keys are assigned to it.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const createGuardrail = (request: CreateRequest): Effect.Effect<Guardrail, Failure, GatewayClient> =>
@@ -652,6 +758,7 @@ export const createGuardrail = (request: CreateRequest): Effect.Effect<Guardrail
 /**
  * Selects the guardrails to list. `workspace_id`: only those of this workspace.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface ListOptions extends OffsetPageOptions {
@@ -661,6 +768,7 @@ export interface ListOptions extends OffsetPageOptions {
 /**
  * Lists the guardrails of the organization, newest first.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listGuardrails = (options?: ListOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
@@ -669,6 +777,7 @@ export const listGuardrails = (options?: ListOptions): Effect.Effect<ListRespons
 /**
  * Returns one guardrail.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const getGuardrail = (id: string): Effect.Effect<Guardrail, Failure, GatewayClient> =>
@@ -678,6 +787,7 @@ export const getGuardrail = (id: string): Effect.Effect<Guardrail, Failure, Gate
  * Changes the given fields of a guardrail. The change applies to the next request of its keys, in
  * other processes of the gateway after at most 3 seconds.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const updateGuardrail = (id: string, request: UpdateRequest): Effect.Effect<Guardrail, Failure, GatewayClient> =>
@@ -686,6 +796,7 @@ export const updateGuardrail = (id: string, request: UpdateRequest): Effect.Effe
 /**
  * Deletes a guardrail. Its keys have no guardrail afterwards, and so none of its limits.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const deleteGuardrail = (id: string): Effect.Effect<void, Failure, GatewayClient> =>

@@ -12,6 +12,7 @@ import { IdempotencyKey } from "./Identifiers.ts"
  * a 400. Keys are scoped to the API key of the request, ephemeral or not. Responses are kept for 24
  * hours, or shorter if they exceed the storage that the service allows for one API key.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const idempotencyHeaders = { "idempotency-key": Schema.optionalKey(IdempotencyKey) }

@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
  * Effect does not change. With a seeded source, a second process would send the keys of the first
  * one again and receive its stored responses. Replace it only in a test that compares keys.
  *
+ * @category references
  * @since 0.1.0
  */
 export const IdempotencyKeySource = Context.Reference<(size: number) => Uint8Array>(
@@ -39,6 +40,7 @@ export const IdempotencyKeySource = Context.Reference<(size: number) => Uint8Arr
  * })
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const makeKey: Effect.Effect<string> = Effect.map(IdempotencyKeySource, (randomBytes) => {

@@ -14,6 +14,7 @@ import { isUuid } from "./internal/uuid.ts"
  *
  * Specification: "DELETE /files/{file_id}".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const FileId = Schema.String.check(
@@ -27,6 +28,7 @@ export const FileId = Schema.String.check(
  *
  * Specification: "DELETE /files/{file_id}".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const WorkspaceId = Schema.String.check(isUuid)
@@ -34,6 +36,7 @@ export const WorkspaceId = Schema.String.check(isUuid)
 /**
  * A workspace's `id` (a UUID) or its `slug`: 1 to 64 letters, digits and hyphens.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const WorkspaceRef = Schema.String.check(
@@ -45,6 +48,7 @@ export const WorkspaceRef = Schema.String.check(
  *
  * Specification: "POST /guardrails/{id}/assignments/keys".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const GuardrailId = Schema.String.check(isUuid)
@@ -52,6 +56,7 @@ export const GuardrailId = Schema.String.check(isUuid)
 /**
  * The identifier of a stored provider key: a UUID.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ByokKeyId = Schema.String.check(isUuid)
@@ -63,6 +68,7 @@ export const ByokKeyId = Schema.String.check(isUuid)
  *
  * Specification: "POST /guardrails/{id}/assignments/keys".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const KeyHash = Schema.String.check(Schema.isMinLength(1))
@@ -72,6 +78,7 @@ export const KeyHash = Schema.String.check(Schema.isMinLength(1))
  *
  * Specification: "Video job".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const VideoId = Schema.String.check(
@@ -86,6 +93,7 @@ export const VideoId = Schema.String.check(
  *
  * Specification: "Tracing metadata and end user".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const EndUser = Schema.String.check(isMaxCharacters(256))
@@ -93,6 +101,7 @@ export const EndUser = Schema.String.check(isMaxCharacters(256))
 /**
  * The name of a key, a guardrail or a workspace: 1 to 256 characters.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
@@ -102,6 +111,7 @@ export const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(2
  * characters and unpaired surrogates. An identifier that stands for all that begin with it, such as
  * `tei/*`, lets callers write the rest, and databases index it.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ModelId = Schema.String.check(
@@ -117,6 +127,7 @@ export const ModelId = Schema.String.check(
 /**
  * A URL that starts with `https://`, at most 2 KiB.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const HttpsUrl = Schema.String.check(
@@ -129,6 +140,7 @@ export const HttpsUrl = Schema.String.check(
  *
  * Specification: "Key record".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Timestamp = Schema.String.check(
@@ -141,6 +153,7 @@ export const Timestamp = Schema.String.check(
  * Identifies one submission, so that a repeated request returns the first response: 1 to 255
  * printable ASCII characters in the `Idempotency-Key` header. Remembered for 24 hours.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const IdempotencyKey = Schema.String.check(
@@ -153,6 +166,7 @@ export const IdempotencyKey = Schema.String.check(
  * A number in a query or a form, in decimal digits, such as `5`, `0.5` or `1e-3`. `""` and `0x10`
  * are rejected.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Decimal = Schema.String.check(
@@ -162,6 +176,7 @@ export const Decimal = Schema.String.check(
 /**
  * `true` or `false` in a query.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const BooleanText = Schema.Literals(["true", "false"]).pipe(
@@ -176,6 +191,7 @@ export const BooleanText = Schema.Literals(["true", "false"]).pipe(
  *
  * Specification: "DELETE /files/{file_id}".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const WorkspaceScope = { workspace_id: Schema.optionalKey(WorkspaceId) }
@@ -184,6 +200,7 @@ export const WorkspaceScope = { workspace_id: Schema.optionalKey(WorkspaceId) }
  * Query parameters that select a page of a list: `limit` items (1 to 1000, default 100) that follow
  * the item `after`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Page = {
@@ -197,6 +214,7 @@ export const Page = {
  * Query parameters that select a page of a list by position: at most `limit` items after the first
  * `offset` items.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const OffsetPage = {
@@ -237,6 +255,7 @@ const isShallowJson = (value: unknown, levels: number): value is Schema.Json => 
  * In the OpenAPI document it is `Schema.Json`. A single pass checks shape and depth, five times
  * faster than `Schema.Json` with a separate depth check.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const FreeForm: Schema.Codec<Schema.Json> = Schema.declare(

@@ -26,6 +26,7 @@ import type { Written } from "./internal/written.ts"
  * A spending limit in credits: from 0 to 1,000,000,000, with at most six decimal places. Null means
  * no limit.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const SpendingLimit = Schema.NullOr(
@@ -37,6 +38,7 @@ export const SpendingLimit = Schema.NullOr(
  * the key is created. Amounts are in credits (1 credit = 1 USD). Days, weeks and months are UTC
  * periods: a week starts on Monday.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Key = Schema.Struct({
@@ -130,6 +132,7 @@ const DecodedKey = Schema.Struct({
  * A key as the client returns it, from this service or another one. Its `limit_reset` may be a
  * period that this version does not know.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Key = { [Field in keyof typeof DecodedKey.Type]: (typeof DecodedKey.Type)[Field] }
@@ -137,6 +140,7 @@ export type Key = { [Field in keyof typeof DecodedKey.Type]: (typeof DecodedKey.
 /**
  * The end user whom a key is created for, as the caller's own system names it.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ExternalIdentity = Schema.Struct({
@@ -146,7 +150,10 @@ export const ExternalIdentity = Schema.Struct({
   api_key: Schema.optionalKey(Schema.String)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ExternalIdentity = {
   [Field in keyof typeof ExternalIdentity.Type]: Written<typeof ExternalIdentity.Type, Field>
 }
@@ -154,6 +161,7 @@ export type ExternalIdentity = {
 /**
  * The properties of a new key.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CreateRequest = Schema.Struct({
@@ -190,7 +198,10 @@ export const CreateRequest = Schema.Struct({
   external: Schema.optionalKey(ExternalIdentity)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Written<typeof CreateRequest.Type, Field> }
 
 /** Plain text in a response, and hidden from logs and JSON in a program. */
@@ -201,6 +212,7 @@ const Secret = Schema.RedactedFromValue(Schema.String)
  *
  * @remarks Read `key` with `Redacted.value`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CreateResponse = Schema.Struct({
@@ -213,13 +225,17 @@ export const CreateResponse = Schema.Struct({
 /**
  * The new key as POST `/keys` returns it, with status 201.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CreatedKey = CreateResponse.annotate({ httpApiStatus: 201 })
 
 const DecodedCreateResponse = Schema.Struct({ ...CreateResponse.fields, data: DecodedKey })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type CreateResponse = {
   [Field in keyof typeof DecodedCreateResponse.Type]: (typeof DecodedCreateResponse.Type)[Field]
 }
@@ -227,6 +243,7 @@ export type CreateResponse = {
 /**
  * The fields to change. Omitted fields keep their values.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const UpdateRequest = Schema.Struct({
@@ -252,12 +269,16 @@ export const UpdateRequest = Schema.Struct({
   expires_at: Schema.optionalKey(Schema.NullOr(Timestamp))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /**
  * The key.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({
@@ -267,12 +288,16 @@ export const Response = Schema.Struct({
 
 const DecodedResponse = Schema.Struct({ ...Response.fields, data: DecodedKey })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = { [Field in keyof typeof DecodedResponse.Type]: (typeof DecodedResponse.Type)[Field] }
 
 /**
  * A page of keys, newest first.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ListResponse = Schema.Struct({
@@ -284,7 +309,10 @@ export const ListResponse = Schema.Struct({
 
 const DecodedListResponse = Schema.Struct({ ...ListResponse.fields, data: Schema.Array(DecodedKey) })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ListResponse = {
   [Field in keyof typeof DecodedListResponse.Type]: (typeof DecodedListResponse.Type)[Field]
 }
@@ -292,6 +320,7 @@ export type ListResponse = {
 /**
  * The confirmation that the key was deleted.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DeleteResponse = Schema.Struct({
@@ -299,7 +328,10 @@ export const DeleteResponse = Schema.Struct({
   deleted: Schema.Literal(true)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
 
 export { type EphemeralOperation, ephemeralOperations, EphemeralRequest } from "./internal/ephemeralRequest.ts"
@@ -320,6 +352,7 @@ export { type EphemeralOperation, ephemeralOperations, EphemeralRequest } from "
  * const token = Effect.flatMap(Keys.createEphemeralKey(), respond)
  * ```
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const EphemeralResponse = Schema.Struct({
@@ -332,13 +365,17 @@ export const EphemeralResponse = Schema.Struct({
 /**
  * The new ephemeral key as POST `/keys/ephemeral` returns it, with status 201.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CreatedEphemeralKey = EphemeralResponse.annotate({ httpApiStatus: 201 })
 
 const DecodedEphemeralResponse = Schema.Struct({ ...EphemeralResponse.fields, expires_at: Schema.String })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type EphemeralResponse = {
   [Field in keyof typeof DecodedEphemeralResponse.Type]: (typeof DecodedEphemeralResponse.Type)[Field]
 }
@@ -381,7 +418,10 @@ const exampleOf = () =>
     ephemeral_keys: 0
   }) satisfies typeof Key.Encoded
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const createKeyOperation = Operation.make("createKey", "POST", "/keys", {
   access: "management key",
   idempotency: "by key",
@@ -389,7 +429,10 @@ export const createKeyOperation = Operation.make("createKey", "POST", "/keys", {
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const createKeyEndpoint = Operation.endpoint(createKeyOperation, () => ({
   success: CreatedKey,
   headers: idempotencyHeaders,
@@ -403,7 +446,10 @@ export const createKeyEndpoint = Operation.endpoint(createKeyOperation, () => ({
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const createEphemeralKeyOperation = Operation.make("createEphemeralKey", "POST", "/keys/ephemeral", {
   access: "ordinary key",
   idempotency: "always",
@@ -412,7 +458,10 @@ export const createEphemeralKeyOperation = Operation.make("createEphemeralKey", 
   error: [BadRequest, Unauthorized, Forbidden, TooManyRequests, InternalServerError]
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKeyOperation, () => ({
   success: CreatedEphemeralKey,
   // Null: the request may have no body.
@@ -426,14 +475,20 @@ export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKeyO
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listKeysOperation = Operation.make("listKeys", "GET", "/keys", {
   access: "management key",
   success: DecodedListResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listKeysEndpoint = Operation.endpoint(listKeysOperation, () => ({
   success: ListResponse,
   query: {
@@ -454,14 +509,20 @@ export const listKeysEndpoint = Operation.endpoint(listKeysOperation, () => ({
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const getKeyOperation = Operation.make("getKey", "GET", "/keys/:hash", {
   access: "management key",
   success: DecodedResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const getKeyEndpoint = Operation.endpoint(getKeyOperation, () => ({
   success: Response,
   params: key,
@@ -471,14 +532,20 @@ export const getKeyEndpoint = Operation.endpoint(getKeyOperation, () => ({
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const updateKeyOperation = Operation.make("updateKey", "PATCH", "/keys/:hash", {
   access: "management key",
   success: DecodedResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const updateKeyEndpoint = Operation.endpoint(updateKeyOperation, () => ({
   success: Response,
   params: key,
@@ -493,14 +560,20 @@ export const updateKeyEndpoint = Operation.endpoint(updateKeyOperation, () => ({
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const deleteKeyOperation = Operation.make("deleteKey", "DELETE", "/keys/:hash", {
   access: "management key",
   success: DeleteResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const deleteKeyEndpoint = Operation.endpoint(deleteKeyOperation, () => ({
   params: key,
   reference: {
@@ -512,6 +585,7 @@ export const deleteKeyEndpoint = Operation.endpoint(deleteKeyOperation, () => ({
 /**
  * The errors of {@link createEphemeralKey}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type EphemeralFailure = Operation.ErrorOf<typeof createEphemeralKeyOperation> | ClientError
@@ -519,6 +593,7 @@ export type EphemeralFailure = Operation.ErrorOf<typeof createEphemeralKeyOperat
 /**
  * The errors of the other functions of this module.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof createKeyOperation> | ClientError
@@ -534,6 +609,7 @@ export type Failure = Operation.ErrorOf<typeof createKeyOperation> | ClientError
  * A server calls this and passes the response to a page: see {@link EphemeralResponse}. If the
  * response to an attempt is lost, its key stays unused until it expires.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const createEphemeralKey = (
@@ -548,6 +624,7 @@ export const createEphemeralKey = (
  * @remarks
  * A call with the same idempotency key and the same request within 24 hours returns the same key.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const createKey = (
@@ -558,6 +635,7 @@ export const createKey = (
 /**
  * Selects the keys to list.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface ListOptions {
@@ -577,6 +655,7 @@ export interface ListOptions {
  * Lists keys, newest first. Disabled keys are listed only with `include_disabled`, ephemeral keys
  * only when `parent_hash` names their parent.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listKeys = (options?: ListOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
@@ -593,6 +672,7 @@ export const listKeys = (options?: ListOptions): Effect.Effect<ListResponse, Fai
 /**
  * Returns a key's record, without its secret text.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const getKey = (hash: string): Effect.Effect<Key, Failure, GatewayClient> =>
@@ -602,6 +682,7 @@ export const getKey = (hash: string): Effect.Effect<Key, Failure, GatewayClient>
  * Changes the given fields of a key. Changing an ephemeral key is a 400: its properties come from
  * its parent.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const updateKey = (hash: string, request: UpdateRequest): Effect.Effect<Key, Failure, GatewayClient> =>
@@ -610,6 +691,7 @@ export const updateKey = (hash: string, request: UpdateRequest): Effect.Effect<K
 /**
  * Deletes a key permanently. The key and its ephemeral keys stop working at once.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const deleteKey = (hash: string): Effect.Effect<void, Failure, GatewayClient> =>

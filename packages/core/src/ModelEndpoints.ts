@@ -20,11 +20,15 @@ import * as Operation from "./Operation.ts"
 /**
  * Which values of `tool_choice` work. None: no model of this service calls tools.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ToolChoiceSupport = Schema.Struct(toolChoiceFields)
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ToolChoiceSupport = {
   [Field in keyof typeof ToolChoiceSupport.Type]: (typeof ToolChoiceSupport.Type)[Field]
 }
@@ -32,6 +36,7 @@ export type ToolChoiceSupport = {
 /**
  * A model at one provider, with the provider's own price and capabilities.
  *
+ * @category endpoints
  * @since 0.1.0
  */
 export const Endpoint = Schema.Struct({
@@ -60,12 +65,16 @@ export const Endpoint = Schema.Struct({
   data_policy: Schema.optionalKey(Models.DataPolicy)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Endpoint = { [Field in keyof typeof Endpoint.Type]: (typeof Endpoint.Type)[Field] }
 
 /**
  * The fields of an offer that this service does not know, with the values that every offer has.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const fixed = Schema.Struct({ ...endpointFields, supports_tool_choice: ToolChoiceSupport }).make({
@@ -75,6 +84,7 @@ export const fixed = Schema.Struct({ ...endpointFields, supports_tool_choice: To
 /**
  * A model and its offers.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ModelEndpoints = Schema.Struct({
@@ -91,22 +101,32 @@ export const ModelEndpoints = Schema.Struct({
   endpoints: Schema.Array(Endpoint)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ModelEndpoints = { [Field in keyof typeof ModelEndpoints.Type]: (typeof ModelEndpoints.Type)[Field] }
 
 /**
  * One model with its offers.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({ data: ModelEndpoints })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = {
   [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field]
 }
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listModelEndpointsOperation = Operation.make(
   "listModelEndpoints",
   "GET",
@@ -118,7 +138,10 @@ export const listModelEndpointsOperation = Operation.make(
   }
 )
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listModelEndpointsEndpoint = Operation.endpoint(listModelEndpointsOperation, () => {
   const { architecture, capabilities, id, is_free, kind, name, pricing } = modelExample
   return {
@@ -172,6 +195,7 @@ export const listModelEndpointsEndpoint = Operation.endpoint(listModelEndpointsO
 /**
  * The errors of {@link listModelEndpoints}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof listModelEndpointsOperation> | ClientError
@@ -183,6 +207,7 @@ export type Failure = Operation.ErrorOf<typeof listModelEndpointsOperation> | Cl
  * @remarks
  * An id without a slash fails with `BadRequest`, and nothing is sent.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listModelEndpoints = (id: string): Effect.Effect<ModelEndpoints, Failure, GatewayClient> => {

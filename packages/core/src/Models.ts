@@ -23,26 +23,35 @@ import { AspectRatio, Resolution } from "./Video.ts"
 /**
  * The operation that a model serves.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ModelKind = Schema.Literals(["rerank", "transcription", "video"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ModelKind = typeof ModelKind.Type
 
 /**
  * What a model reads.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const InputModality = Schema.Literals(["text", "image", "file", "audio", "video"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type InputModality = typeof InputModality.Type
 
 /**
  * What a model produces. The models of this service have `rerank`, `transcription` or `video`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const OutputModality = Schema.Literals([
@@ -57,12 +66,16 @@ export const OutputModality = Schema.Literals([
   "transcription"
 ])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type OutputModality = typeof OutputModality.Type
 
 /**
  * A price in credits for one unit, as decimal text such as `0.002`, with at most 12 decimals.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Price = Schema.String.check(
@@ -73,6 +86,7 @@ export const Price = Schema.String.check(
  * Prices in credits per unit, each as decimal text. Prices other than `prompt` and `completion` are
  * omitted if the model does not charge by them.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Pricing = Schema.Struct({
@@ -94,12 +108,16 @@ export const Pricing = Schema.Struct({
   second: Schema.optionalKey(Price)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Pricing = { [Field in keyof typeof Pricing.Type]: (typeof Pricing.Type)[Field] }
 
 /**
  * What a model reads and produces.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Architecture = Schema.Struct({
@@ -112,22 +130,30 @@ export const Architecture = Schema.Struct({
   ...architectureFields
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Architecture = { [Field in keyof typeof Architecture.Type]: (typeof Architecture.Type)[Field] }
 
 /**
  * The limits of a model's first provider. The service does not know them.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const TopProvider = Schema.Struct(topProviderFields)
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type TopProvider = { [Field in keyof typeof TopProvider.Type]: (typeof TopProvider.Type)[Field] }
 
 /**
  * What a provider declares of the data in requests. Null: not known.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DataPolicy = Schema.Struct({
@@ -139,12 +165,16 @@ export const DataPolicy = Schema.Struct({
   prompt_retention_days: Schema.NullOr(Schema.Finite)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DataPolicy = { [Field in keyof typeof DataPolicy.Type]: (typeof DataPolicy.Type)[Field] }
 
 /**
  * Paths about a model.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ModelLinks = Schema.Struct({
@@ -152,12 +182,16 @@ export const ModelLinks = Schema.Struct({
   details: Schema.String
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ModelLinks = { [Field in keyof typeof ModelLinks.Type]: (typeof ModelLinks.Type)[Field] }
 
 /**
  * What a model can do. A model has only the fields of its kind.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Capabilities = Schema.Struct({
@@ -186,12 +220,16 @@ export const Capabilities = Schema.Struct({
   references: Schema.optionalKey(Schema.Array(Schema.Literals(["image", "audio", "video"])))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Capabilities = { [Field in keyof typeof Capabilities.Type]: (typeof Capabilities.Type)[Field] }
 
 /**
  * A model with its capabilities and its price at the cheapest provider.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Model = Schema.Struct({
@@ -225,13 +263,17 @@ export const Model = Schema.Struct({
   capabilities: Capabilities
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Model = { [Field in keyof typeof Model.Type]: (typeof Model.Type)[Field] }
 
 /**
  * The fields of a model, its architecture and its first provider that this service does not know,
  * with the values that every model has.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const fixed = Schema.Struct({
@@ -242,6 +284,7 @@ export const fixed = Schema.Struct({
 /**
  * Where the next page of a list is.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const PageLinks = Schema.Struct({
@@ -249,12 +292,16 @@ export const PageLinks = Schema.Struct({
   next: Schema.NullOr(Schema.String)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type PageLinks = { [Field in keyof typeof PageLinks.Type]: (typeof PageLinks.Type)[Field] }
 
 /**
  * Models, in the order of the catalog: rerank, transcription, video.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ListResponse = Schema.Struct({
@@ -267,12 +314,16 @@ export const ListResponse = Schema.Struct({
   total_count: Schema.Int
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 /**
  * How many models there are.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CountResponse = Schema.Struct({
@@ -283,20 +334,30 @@ export const CountResponse = Schema.Struct({
   })
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type CountResponse = { [Field in keyof typeof CountResponse.Type]: (typeof CountResponse.Type)[Field] }
 
 /**
  * One model.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({ data: Model })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listModelsOperation = Operation.make("listModels", "GET", "/models", {
   access: "any key",
   unknownFields: "refused",
@@ -329,7 +390,10 @@ const withoutEffect = () => Schema.optionalKey(Schema.String)
 /** Names in a query, separated by commas. */
 const names = () => Schema.optionalKey(Schema.String.check(isMaxCharacters(4096)))
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listModelsEndpoint = Operation.endpoint(listModelsOperation, () => ({
   query: {
     /**
@@ -418,7 +482,10 @@ export const listModelsEndpoint = Operation.endpoint(listModelsOperation, () => 
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const countModelsOperation = Operation.make("countModels", "GET", "/models/count", {
   access: "any key",
   unknownFields: "refused",
@@ -426,7 +493,10 @@ export const countModelsOperation = Operation.make("countModels", "GET", "/model
   error: rateLimitedErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const countModelsEndpoint = Operation.endpoint(countModelsOperation, () => ({
   query: {
     /** What the models produce, such as `rerank,video`. Separated by commas. Default: `all`. */
@@ -438,14 +508,20 @@ export const countModelsEndpoint = Operation.endpoint(countModelsOperation, () =
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const getModelOperation = Operation.make("getModel", "GET", "/model/:author/:slug", {
   access: "any key",
   success: Response,
   error: rateLimitedErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const getModelEndpoint = Operation.endpoint(getModelOperation, () => ({
   params: modelParams(),
   reference: {
@@ -458,6 +534,7 @@ export const getModelEndpoint = Operation.endpoint(getModelOperation, () => ({
 /**
  * The errors of the functions of this module.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof listModelsOperation> | ClientError
@@ -465,6 +542,7 @@ export type Failure = Operation.ErrorOf<typeof listModelsOperation> | ClientErro
 /**
  * Which models to list. Lists in one text are separated by commas.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface ListOptions extends OffsetPageOptions {
@@ -492,6 +570,7 @@ export interface ListOptions extends OffsetPageOptions {
  * such as `category` or `sort=newest`, are ignored. Those about money or privacy are a 400, and so
  * are unknown ones.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listModels = (options?: ListOptions): Effect.Effect<ListResponse, Failure, GatewayClient> =>
@@ -500,6 +579,7 @@ export const listModels = (options?: ListOptions): Effect.Effect<ListResponse, F
 /**
  * Counts the models that GET `/models` lists.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const countModels = (options?: {
@@ -515,6 +595,7 @@ export const countModels = (options?: {
  * @remarks
  * An id without a slash fails with `BadRequest`, and nothing is sent.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const getModel = (id: string): Effect.Effect<Model, Failure, GatewayClient> => {

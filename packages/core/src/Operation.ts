@@ -28,6 +28,7 @@ import { RequestBody } from "./RequestBody.ts"
  * The kind of key that may call an operation. Ordinary keys spend credits, management keys manage
  * keys, guardrails and workspaces. An ephemeral key counts as an ordinary key.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Access = "any key" | "ordinary key" | "management key"
@@ -39,6 +40,7 @@ export type Access = "any key" | "ordinary key" | "management key"
  * - `by key`: only with the same `Idempotency-Key` header, which the client adds;
  * - `never`: a repetition could do the work twice.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Idempotency = "always" | "by key" | "never"
@@ -48,6 +50,7 @@ export type Idempotency = "always" | "by key" | "never"
  * know. To ignore it would mislead a caller who relies on it: about money and access where it
  * changes keys or budgets, and about the result where it filters a list.
  *
+ * @category models
  * @since 0.1.0
  */
 export type UnknownFields = "refused" | "ignored"
@@ -56,6 +59,7 @@ export type UnknownFields = "refused" | "ignored"
  * The names of the service's settings that limit the size of a body. An operation that has a 413
  * names its own.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface BodyLimit {
@@ -68,6 +72,7 @@ export interface BodyLimit {
 /**
  * The half of an operation that client and service share.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Operation<
@@ -106,6 +111,7 @@ export interface Operation<
 /**
  * The errors for the statuses of an operation.
  *
+ * @category models
  * @since 0.1.0
  */
 export type ErrorOf<E extends Operation> = E["error"][number]["Type"]
@@ -126,6 +132,7 @@ export type ErrorOf<E extends Operation> = E["error"][number]["Type"]
  * })
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = <
@@ -163,6 +170,7 @@ export const make = <
 /**
  * Whether a value was made with {@link make}.
  *
+ * @category operations
  * @since 0.1.0
  */
 export const isOperation = (value: unknown): value is Operation =>
@@ -171,6 +179,7 @@ export const isOperation = (value: unknown): value is Operation =>
 /**
  * The annotation of an endpoint that holds its operation. Read it with {@link of}.
  *
+ * @category annotations
  * @since 0.1.0
  */
 export class Declaration extends Context.Service<Declaration, Operation>()(
@@ -180,6 +189,7 @@ export class Declaration extends Context.Service<Declaration, Operation>()(
 /**
  * What the API reference shows of an operation besides its declaration.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Reference<Success> {
@@ -206,6 +216,7 @@ export interface Reference<Success> {
  * The annotation of an endpoint that holds its part of the API reference. Read it with
  * {@link referenceOf}.
  *
+ * @category annotations
  * @since 0.1.0
  */
 export class ReferenceAnnotation extends Context.Service<ReferenceAnnotation, Reference<unknown>>()(
@@ -216,6 +227,7 @@ export class ReferenceAnnotation extends Context.Service<ReferenceAnnotation, Re
  * The annotation of a group of endpoints that holds its title in the API reference, such as
  * `Request log`.
  *
+ * @category annotations
  * @since 0.1.0
  */
 export class GroupTitle extends Context.Service<GroupTitle, string>()("@model-gateway/core/Operation/GroupTitle") {}
@@ -244,6 +256,7 @@ const refusesUnknownFields = Context.make(HttpApi.PayloadParseOptions, {
  * }))
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const endpoint = <
@@ -295,6 +308,7 @@ export const endpoint = <
 /**
  * The operation of an endpoint. Undefined for an endpoint that {@link endpoint} did not make.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const of = ({ annotations }: HttpApiEndpoint.Top): Operation | undefined =>
@@ -303,6 +317,7 @@ export const of = ({ annotations }: HttpApiEndpoint.Top): Operation | undefined 
 /**
  * The part of the API reference that an endpoint declares.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const referenceOf = ({ annotations }: HttpApiEndpoint.Top): Reference<unknown> | undefined =>
@@ -314,6 +329,7 @@ const hasStatus = (operation: Operation, status: number): boolean =>
 /**
  * Whether a call costs money.
  *
+ * @category predicates
  * @since 0.1.0
  */
 export const isPaid = (operation: Operation): boolean => hasStatus(operation, 402)
@@ -321,6 +337,7 @@ export const isPaid = (operation: Operation): boolean => hasStatus(operation, 40
 /**
  * Whether calls count against the rate limit of their key.
  *
+ * @category predicates
  * @since 0.1.0
  */
 export const isRateLimited = (operation: Operation): boolean => hasStatus(operation, 429)

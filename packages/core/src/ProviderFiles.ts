@@ -34,6 +34,7 @@ const operations = {
 /**
  * A file in the provider's shape.
  *
+ * @category models
  * @since 0.1.0
  */
 export type File<Provider extends Files.FileProvider> = (typeof operations)[Provider]["get"]["success"]["Type"]
@@ -41,6 +42,7 @@ export type File<Provider extends Files.FileProvider> = (typeof operations)[Prov
 /**
  * A page of files in the provider's shape.
  *
+ * @category models
  * @since 0.1.0
  */
 export type FileList<Provider extends Files.FileProvider> = (typeof operations)[Provider]["list"]["success"]["Type"]
@@ -58,6 +60,7 @@ export type FileList<Provider extends Files.FileProvider> = (typeof operations)[
  * const stored = ProviderFiles.upload("provider_a", { file, purpose: "batch" })
  * ```
  *
+ * @category calls
  * @since 0.1.0
  */
 export const upload = <Provider extends Files.FileProvider>(
@@ -71,6 +74,7 @@ export const upload = <Provider extends Files.FileProvider>(
 /**
  * Lists files. `provider_b` ignores `order`.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const list = <Provider extends Files.FileProvider>(
@@ -84,6 +88,7 @@ export const list = <Provider extends Files.FileProvider>(
 /**
  * Returns a file without its content.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const get = <Provider extends Files.FileProvider>(

@@ -18,6 +18,7 @@ import * as Operation from "./Operation.ts"
 /**
  * A provider. The service knows its name, its models and what it declares of the data in requests.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Provider = Schema.Struct({
@@ -32,13 +33,17 @@ export const Provider = Schema.Struct({
   data_policy: Schema.optionalKey(DataPolicy)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Provider = { [Field in keyof typeof Provider.Type]: (typeof Provider.Type)[Field] }
 
 /**
  * The fields of a provider that this service does not know, with the values that every provider
  * has.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const fixed = Schema.Struct(providerFields).make({})
@@ -46,6 +51,7 @@ export const fixed = Schema.Struct(providerFields).make({})
 /**
  * Providers, by name.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ListResponse = Schema.Struct({
@@ -53,17 +59,26 @@ export const ListResponse = Schema.Struct({
   data: Schema.Array(Provider)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listProvidersOperation = Operation.make("listProviders", "GET", "/providers", {
   access: "any key",
   success: ListResponse,
   error: rateLimitedErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listProvidersEndpoint = Operation.endpoint(listProvidersOperation, () => ({
   reference: {
     summary: "List providers",
@@ -90,6 +105,7 @@ export const listProvidersEndpoint = Operation.endpoint(listProvidersOperation, 
 /**
  * The errors of {@link listProviders}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof listProvidersOperation> | ClientError
@@ -97,6 +113,7 @@ export type Failure = Operation.ErrorOf<typeof listProvidersOperation> | ClientE
 /**
  * Lists the providers of the models of GET `/models`.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listProviders: Effect.Effect<ListResponse, Failure, GatewayClient> = Effect.suspend(() =>

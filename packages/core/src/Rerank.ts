@@ -36,6 +36,7 @@ import type { Written } from "./internal/written.ts"
 /**
  * An image to rank: an HTTPS URL, or a `data:image/…;base64,` URI.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ImageReference = Schema.String.check(
@@ -47,6 +48,7 @@ export const ImageReference = Schema.String.check(
 /**
  * A document with text (at most 1 MiB), an image (for multimodal models), or both.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DocumentObject = Schema.Struct({
@@ -62,11 +64,15 @@ export const DocumentObject = Schema.Struct({
 /**
  * A document in a request: a plain string or an object.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Document = Schema.Union([Text, DocumentObject])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Document = Request["documents"][number]
 
 /**
@@ -84,6 +90,7 @@ export type Document = Request["documents"][number]
  * }
  * ```
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Request = Schema.Struct({
@@ -100,12 +107,16 @@ export const Request = Schema.Struct({
   user: Schema.optionalKey(EndUser)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Request = { [Field in keyof typeof Request.Type]: Written<typeof Request.Type, Field> }
 
 /**
  * One document's rank.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Result = Schema.Struct({
@@ -124,12 +135,16 @@ export const Result = Schema.Struct({
   })
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Result = { [Field in keyof typeof Result.Type]: (typeof Result.Type)[Field] }
 
 /**
  * The ranking.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({
@@ -158,13 +173,19 @@ export const Response = Schema.Struct({
   warnings: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /** A service that is not this one may leave out `id`. */
 const Decoded = Schema.Struct({ ...Response.fields, id: Schema.optionalKey(Schema.String) })
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const rerankOperation = Operation.make("rerank", "POST", "/rerank", {
   access: "ordinary key",
   idempotency: "by key",
@@ -186,7 +207,10 @@ export const rerankOperation = Operation.make("rerank", "POST", "/rerank", {
   ]
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const rerankEndpoint = Operation.endpoint(rerankOperation, () => ({
   success: Response,
   headers: idempotencyHeaders,
@@ -214,6 +238,7 @@ export const rerankEndpoint = Operation.endpoint(rerankOperation, () => ({
 /**
  * The errors of {@link rerank}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof rerankOperation> | ClientError
@@ -238,6 +263,7 @@ export type Failure = Operation.ErrorOf<typeof rerankOperation> | ClientError
  * }).pipe(Effect.map(({ results }) => results[0]?.document.text))
  * ```
  *
+ * @category calls
  * @since 0.1.0
  */
 export const rerank = (request: Request, options?: CallOptions): Effect.Effect<Response, Failure, GatewayClient> =>

@@ -12,6 +12,7 @@ import type { Headers } from "effect/http/Headers"
  * A date is compared with the response's own `Date`, or with `now`, in milliseconds, without one: a
  * browser hides that header of another origin.
  *
+ * @category decoding
  * @since 0.1.0
  */
 export const seconds = (headers: Headers, now: number): number | undefined => {

@@ -12,6 +12,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 /**
+ * @category models
  * @since 0.1.0
  */
 export interface RetryBudget {
@@ -22,6 +23,7 @@ export interface RetryBudget {
 }
 
 /**
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -36,6 +38,7 @@ export interface Options {
 /**
  * Makes a budget with a full bucket.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (options: Options = {}): RetryBudget => {

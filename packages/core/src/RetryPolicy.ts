@@ -34,11 +34,13 @@ import type { RetryableStatus } from "./GatewayError.ts"
 /**
  * Why a call is retried.
  *
+ * @category models
  * @since 0.1.0
  */
 export type RetryReason = RetryableStatus | "transport" | "timeout"
 
 /**
+ * @category models
  * @since 0.1.0
  */
 export interface RetryPolicy {
@@ -68,6 +70,7 @@ export interface RetryPolicy {
 }
 
 /**
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -100,6 +103,7 @@ const unavailable = backOff("250 millis", Duration.seconds(10))
  * Exponential backoff with 20 % jitter: from 1 s to 30 s when the service is overloaded (429, 529),
  * from 250 ms to 10 s for all other reasons.
  *
+ * @category delays & timeouts
  * @since 0.1.0
  */
 export const defaultSchedule = (reason: RetryReason): Schedule.Schedule<unknown, RetryReason> =>
@@ -108,6 +112,7 @@ export const defaultSchedule = (reason: RetryReason): Schedule.Schedule<unknown,
 /**
  * Makes a policy. Omitted options have their defaults.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (options: Options = {}): RetryPolicy => ({
@@ -123,6 +128,7 @@ export const make = (options: Options = {}): RetryPolicy => ({
 /**
  * A policy without retries, with the default deadline.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const none: RetryPolicy = make({ maxRetries: 0 })
@@ -130,6 +136,7 @@ export const none: RetryPolicy = make({ maxRetries: 0 })
 /**
  * The current policy. Default: `make()`.
  *
+ * @category references
  * @since 0.1.0
  */
 export const RetryPolicy = Context.Reference<RetryPolicy>("@model-gateway/core/RetryPolicy", {
@@ -140,6 +147,7 @@ export const RetryPolicy = Context.Reference<RetryPolicy>("@model-gateway/core/R
  * The call and the attempt that a request belongs to, for an `HttpClient` that counts, records or
  * labels requests.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Attempt {
@@ -157,6 +165,7 @@ export interface Attempt {
 /**
  * The attempt that the `HttpClient` is executing. Undefined outside a call of the client.
  *
+ * @category references
  * @since 0.1.0
  */
 export const CurrentAttempt = Context.Reference<Attempt | undefined>("@model-gateway/core/RetryPolicy/CurrentAttempt", {

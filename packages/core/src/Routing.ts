@@ -18,6 +18,7 @@ const Price = Schema.Union([Schema.Finite.check(isPrice), Decimal.check(isPrice)
  * The highest accepted price, in credits per unit: a number, or decimal text such as `0.002`.
  * Providers above it are not used. Units that a model does not charge by are ignored.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const MaxPrice = Schema.Struct({
@@ -33,7 +34,10 @@ export const MaxPrice = Schema.Struct({
   request: Schema.optionalKey(Price)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type MaxPrice = { [Field in keyof typeof MaxPrice.Type]: Written<typeof MaxPrice.Type, Field> }
 
 /** An entry is compared with lists of names, and stored with the request of a video. */
@@ -60,6 +64,7 @@ const preference = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schem
  * const cheapestWithoutFallback: Preferences = { sort: "price", allow_fallbacks: false }
  * ```
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Preferences = Schema.Struct({
@@ -103,5 +108,8 @@ export const Preferences = Schema.Struct({
   )
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Preferences = { [Field in keyof typeof Preferences.Type]: Written<typeof Preferences.Type, Field> }

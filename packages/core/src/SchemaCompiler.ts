@@ -13,6 +13,7 @@ import type * as Schema from "effect/Schema"
 /**
  * Called with each schema before the client first decodes with it. Default: nothing is compiled.
  *
+ * @category references
  * @since 0.1.0
  */
 export const SchemaCompiler = Context.Reference<(schema: Schema.Top) => void>("@model-gateway/core/SchemaCompiler", {

@@ -28,6 +28,7 @@ export type { Call, Observer, Recorder, Retry }
 /**
  * The observer of the clients that are built with it. Default: undefined, and nothing is recorded.
  *
+ * @category references
  * @since 0.1.0
  */
 export const Telemetry = Context.Reference<Observer | undefined>("@model-gateway/core/Telemetry", {
@@ -37,6 +38,7 @@ export const Telemetry = Context.Reference<Observer | undefined>("@model-gateway
 /**
  * Switches spans, logs and metrics on for the clients that it is provided to.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layer: Layer.Layer<never> = Layer.sync(Telemetry, make)

@@ -45,6 +45,7 @@ const known = {
  * const trace: Metadata = { trace_id: "checkout-7", span_name: "rank", tenant: "acme" }
  * ```
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Metadata = Schema.StructWithRest(Schema.Struct(known), [
@@ -64,5 +65,8 @@ export const Metadata = Schema.StructWithRest(Schema.Struct(known), [
   isMaxJsonBytes(maxTraceBytes)
 )
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Metadata = typeof Metadata.Type

@@ -39,32 +39,44 @@ import type { Written } from "./internal/written.ts"
 /**
  * The audio formats that can be transcribed.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const AudioFormat = Schema.Literals(["wav", "mp3", "flac", "m4a", "ogg", "webm", "aac"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type AudioFormat = typeof AudioFormat.Type
 
 /**
  * The form of the response. `json` has `text` and `usage`. `verbose_json` adds task, language,
  * duration and timestamps, if the provider supports them.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ResponseFormat = Schema.Literals(["json", "verbose_json"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ResponseFormat = typeof ResponseFormat.Type
 
 /**
  * The granularity of the timestamps. Used only with `verbose_json`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const TimestampGranularity = Schema.Literals(["word", "segment"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type TimestampGranularity = typeof TimestampGranularity.Type
 
 const TimestampGranularities = Schema.Array(TimestampGranularity).check(isMaxItems(2))
@@ -76,6 +88,7 @@ const temperatureBounds = Schema.isBetween({ minimum: 0, maximum: 1 })
 /**
  * The JSON form of the request, with the audio in base64.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Request = Schema.Struct({
@@ -103,13 +116,17 @@ export const Request = Schema.Struct({
   user: Schema.optionalKey(EndUser)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Request = { [Field in keyof typeof Request.Type]: Written<typeof Request.Type, Field> }
 
 /**
  * The `multipart/form-data` form of the request, as other transcription APIs accept it. Fields come
  * in any order, `timestamp_granularities[]` may be repeated, `provider` and `trace` are JSON text.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Form = Schema.Struct({
@@ -135,7 +152,10 @@ export const Form = Schema.Struct({
   user: Schema.optionalKey(EndUser)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Form = { [Field in keyof typeof Form.Type]: (typeof Form.Type)[Field] }
 
 /**
@@ -143,6 +163,7 @@ export type Form = { [Field in keyof typeof Form.Type]: (typeof Form.Type)[Field
  * Blob is streamed, never read into memory as a whole. The format is detected from the filename,
  * which a File already has.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Input = Omit<Request, "input_audio"> &
@@ -154,6 +175,7 @@ export type Input = Omit<Request, "input_audio"> &
 /**
  * A segment of speech. The fields after `text` are present only if the provider returns them.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Segment = Schema.Struct({
@@ -194,6 +216,7 @@ const DecodedSegment = Schema.Struct({
  * A segment as the client returns it, from this service or another one. This service sends `id`,
  * `start`, `end` and `text` always.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Segment = { [Field in keyof typeof DecodedSegment.Type]: (typeof DecodedSegment.Type)[Field] }
@@ -201,6 +224,7 @@ export type Segment = { [Field in keyof typeof DecodedSegment.Type]: (typeof Dec
 /**
  * A word with its start and end.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Word = Schema.Struct({
@@ -226,6 +250,7 @@ const DecodedWord = Schema.Struct({
  * A word as the client returns it, from this service or another one. This service sends `word`,
  * `start` and `end` always.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Word = { [Field in keyof typeof DecodedWord.Type]: (typeof DecodedWord.Type)[Field] }
@@ -234,6 +259,7 @@ export type Word = { [Field in keyof typeof DecodedWord.Type]: (typeof DecodedWo
  * The transcript. Fields other than `text` and `usage` are present only with `verbose_json`, and
  * `words` only if the provider supports word timestamps.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({
@@ -279,11 +305,15 @@ const Decoded = Schema.Struct({
 /**
  * A transcript as the client returns it, from this service or another one.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Response = { [Field in keyof typeof Decoded.Type]: (typeof Decoded.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const transcribeOperation = Operation.make("transcribe", "POST", "/audio/transcriptions", {
   access: "ordinary key",
   idempotency: "by key",
@@ -307,7 +337,10 @@ export const transcribeOperation = Operation.make("transcribe", "POST", "/audio/
   ]
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const transcribeEndpoint = Operation.endpoint(transcribeOperation, () => ({
   success: Response,
   headers: idempotencyHeaders,
@@ -338,6 +371,7 @@ export const transcribeEndpoint = Operation.endpoint(transcribeOperation, () => 
 /**
  * The errors of {@link transcribe}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof transcribeOperation> | ClientError
@@ -345,6 +379,7 @@ export type Failure = Operation.ErrorOf<typeof transcribeOperation> | ClientErro
 /**
  * Turns speech into text. Send the audio in base64 as JSON, or as a file in a form.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const transcribe = (request: Input, options?: CallOptions): Effect.Effect<Response, Failure, GatewayClient> =>

@@ -12,6 +12,7 @@ import * as Context from "effect/Context"
 import { constUndefined } from "effect/Function"
 
 /**
+ * @category models
  * @since 0.1.0
  */
 export interface Progress {
@@ -25,6 +26,7 @@ export interface Progress {
  * Called by the `HttpClient` when bytes of the body were sent, and at its end. Undefined if nobody
  * waits for the reports.
  *
+ * @category references
  * @since 0.1.0
  */
 export const UploadMonitor = Context.Reference<((progress: Progress) => void) | undefined>(

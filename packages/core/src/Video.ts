@@ -37,27 +37,36 @@ import type { Written } from "./internal/written.ts"
 /**
  * Width to height of a video.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const AspectRatio = Schema.Literals(["16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type AspectRatio = typeof AspectRatio.Type
 
 /**
  * The size class of a video: the pixels of its shorter side (`480p` to `1080p`) or of its longer
  * one in thousands (`1K` to `4K`).
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Resolution = Schema.Literals(["480p", "720p", "768p", "1080p", "1K", "2K", "4K"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Resolution = typeof Resolution.Type
 
 /**
  * The exact size in pixels, `WIDTHxHEIGHT`. An alternative to `resolution` and `aspect_ratio`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Size = Schema.String.check(
@@ -69,6 +78,7 @@ export const Size = Schema.String.check(
 /**
  * Where an image, audio or video is.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const MediaUrl = Schema.Struct({
@@ -76,22 +86,30 @@ export const MediaUrl = Schema.Struct({
   url: Schema.String.check(Schema.isMinLength(1))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type MediaUrl = { [Field in keyof typeof MediaUrl.Type]: (typeof MediaUrl.Type)[Field] }
 
 /**
  * Which frame of a video an image is.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const FrameType = Schema.Literals(["first_frame", "last_frame"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type FrameType = typeof FrameType.Type
 
 /**
  * An image used as the video's first or last frame.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const FrameImage = Schema.Struct({
@@ -102,7 +120,10 @@ export const FrameImage = Schema.Struct({
   frame_type: FrameType
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type FrameImage = { [Field in keyof typeof FrameImage.Type]: (typeof FrameImage.Type)[Field] }
 
 /**
@@ -110,6 +131,7 @@ export type FrameImage = { [Field in keyof typeof FrameImage.Type]: (typeof Fram
  * references ignore them, and the job's `warnings` say so. An image that the model does not take is
  * a 400.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const InputReference = Schema.Union([
@@ -131,7 +153,10 @@ export const InputReference = Schema.Union([
   })
 ]).annotate({ expected: "an object whose type is image_url, audio_url or video_url, with the url under that name" })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type InputReference = typeof InputReference.Type
 
 /** A second image for the same frame would have to be dropped. */
@@ -163,6 +188,7 @@ const isOneOfEach = Schema.makeFilter(
  * }
  * ```
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Request = Schema.Struct({
@@ -213,7 +239,10 @@ export const Request = Schema.Struct({
   user: Schema.optionalKey(EndUser)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Request = { [Field in keyof typeof Request.Type]: Written<typeof Request.Type, Field> }
 
 /**
@@ -221,16 +250,21 @@ export type Request = { [Field in keyof typeof Request.Type]: Written<typeof Req
  * `in_progress` it can also become `cancelled` or `expired`. The last four are final: the job never
  * changes again.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Status = Schema.Literals(["pending", "in_progress", "completed", "failed", "cancelled", "expired"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Status = typeof Status.Type
 
 /**
  * What a completed job cost.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const JobUsage = Schema.Struct({
@@ -243,12 +277,16 @@ export const JobUsage = Schema.Struct({
   is_byok: Schema.optionalKey(Schema.Boolean)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type JobUsage = { [Field in keyof typeof JobUsage.Type]: (typeof JobUsage.Type)[Field] }
 
 /**
  * A video job.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Job = Schema.Struct({
@@ -284,6 +322,7 @@ export const Job = Schema.Struct({
 /**
  * The job as POST `/videos` returns it, with status 202.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const SubmittedJob = Job.annotate({ httpApiStatus: 202 })
@@ -302,6 +341,7 @@ const DecodedJob = Schema.Struct({
  * A job as the client returns it, from this service or another one. Its `status` may be one that
  * this version does not know, which is not final.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Job = { [Field in keyof typeof DecodedJob.Type]: (typeof DecodedJob.Type)[Field] }
@@ -309,6 +349,7 @@ export type Job = { [Field in keyof typeof DecodedJob.Type]: (typeof DecodedJob.
 /**
  * Jobs, newest first.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const JobList = Schema.Struct({
@@ -320,18 +361,25 @@ export const JobList = Schema.Struct({
 
 const DecodedJobList = Schema.Struct({ ...JobList.fields, data: Schema.Array(DecodedJob) })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type JobList = { [Field in keyof typeof DecodedJobList.Type]: (typeof DecodedJobList.Type)[Field] }
 
 /**
  * Whether the state is final: the job never changes again. An unknown state is not.
  *
+ * @category predicates
  * @since 0.1.0
  */
 export const isFinal = (status: Open<Status>): boolean =>
   status === "completed" || status === "failed" || status === "cancelled" || status === "expired"
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const submitVideoOperation = Operation.make("submitVideo", "POST", "/videos", {
   access: "ordinary key",
   idempotency: "by key",
@@ -368,7 +416,10 @@ const completedExample = () =>
     unsigned_urls: ["/api/v1/videos/video_019aab3e5c7f7d3e9a41c2f0b6d84e11/content?index=0"]
   }) as const
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const submitVideoEndpoint = Operation.endpoint(submitVideoOperation, () => ({
   success: SubmittedJob,
   headers: idempotencyHeaders,
@@ -395,7 +446,10 @@ const video = {
 
 const exampleParams = () => ({ id: pendingExample().id })
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listVideosOperation = Operation.make("listVideos", "GET", "/videos", {
   access: "any key",
   unknownFields: "refused",
@@ -403,7 +457,10 @@ export const listVideosOperation = Operation.make("listVideos", "GET", "/videos"
   error: rateLimitedErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listVideosEndpoint = Operation.endpoint(listVideosOperation, () => ({
   success: JobList,
   query: {
@@ -424,14 +481,20 @@ export const listVideosEndpoint = Operation.endpoint(listVideosOperation, () => 
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const getVideoOperation = Operation.make("getVideo", "GET", "/videos/:id", {
   access: "any key",
   success: DecodedJob,
   error: rateLimitedErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const getVideoEndpoint = Operation.endpoint(getVideoOperation, () => ({
   success: Job,
   params: video,
@@ -445,14 +508,20 @@ export const getVideoEndpoint = Operation.endpoint(getVideoOperation, () => ({
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const videoContentOperation = Operation.make("videoContent", "GET", "/videos/:id/content", {
   access: "any key",
   success: Schema.Void,
   error: rateLimitedErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const videoContentEndpoint = Operation.endpoint(videoContentOperation, () => ({
   success: HttpApiSchema.StreamUint8Array({ contentType: "video/mp4" }),
   params: video,
@@ -466,7 +535,10 @@ export const videoContentEndpoint = Operation.endpoint(videoContentOperation, ()
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const cancelVideoOperation = Operation.make("cancelVideo", "POST", "/videos/:id/cancel", {
   access: "any key",
   idempotency: "always",
@@ -474,7 +546,10 @@ export const cancelVideoOperation = Operation.make("cancelVideo", "POST", "/vide
   error: rateLimitedErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const cancelVideoEndpoint = Operation.endpoint(cancelVideoOperation, () => ({
   success: Job,
   params: video,
@@ -487,6 +562,7 @@ export const cancelVideoEndpoint = Operation.endpoint(cancelVideoOperation, () =
 /**
  * The errors of {@link submitVideo}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type SubmitFailure = Operation.ErrorOf<typeof submitVideoOperation> | ClientError
@@ -494,6 +570,7 @@ export type SubmitFailure = Operation.ErrorOf<typeof submitVideoOperation> | Cli
 /**
  * The errors of {@link listVideos}, {@link getVideo}, {@link videoContent} and {@link cancelVideo}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof getVideoOperation> | ClientError
@@ -505,6 +582,7 @@ export type Failure = Operation.ErrorOf<typeof getVideoOperation> | ClientError
  * @remarks
  * `VideoProgress` follows the job.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const submitVideo = (
@@ -515,6 +593,7 @@ export const submitVideo = (
 /**
  * Which jobs to list.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface ListOptions extends PageOptions {
@@ -528,6 +607,7 @@ export interface ListOptions extends PageOptions {
  * Lists the video jobs of a workspace, newest first. A management key chooses a workspace of its
  * organization. An ephemeral key with `own_files` sees only its own jobs.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listVideos = (options?: ListOptions): Effect.Effect<JobList, Failure, GatewayClient> =>
@@ -543,6 +623,7 @@ export const listVideos = (options?: ListOptions): Effect.Effect<JobList, Failur
  * `wait` is a duration, such as `"30 seconds"`. It extends the time limits, and the call is retried
  * through an outage of the service, as `VideoProgress.watch` describes.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const getVideo = (
@@ -563,6 +644,7 @@ export const getVideo = (
  * `stallTimeout` without a byte. It fails if the content has changed meanwhile. A time in which the
  * reader requests no bytes does not count.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const videoContent = (
@@ -575,6 +657,7 @@ export const videoContent = (
  * Cancels a job and returns it. A job in a final state stays as it is. A canceled job costs
  * nothing.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const cancelVideo = (id: string): Effect.Effect<Job, Failure, GatewayClient> =>

@@ -18,6 +18,7 @@ import { AspectRatio, FrameType, Resolution } from "./Video.ts"
 /**
  * A video model, with what it can do and its price at the cheapest provider.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const VideoModel = Schema.Struct({
@@ -81,12 +82,16 @@ export const VideoModel = Schema.Struct({
   capabilities: Capabilities
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type VideoModel = { [Field in keyof typeof VideoModel.Type]: (typeof VideoModel.Type)[Field] }
 
 /**
  * Video models, in the order of the catalog.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ListResponse = Schema.Struct({
@@ -94,17 +99,26 @@ export const ListResponse = Schema.Struct({
   data: Schema.Array(VideoModel)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listVideoModelsOperation = Operation.make("listVideoModels", "GET", "/videos/models", {
   access: "any key",
   success: ListResponse,
   error: rateLimitedErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listVideoModelsEndpoint = Operation.endpoint(listVideoModelsOperation, () => ({
   reference: {
     summary: "List video models",
@@ -150,6 +164,7 @@ export const listVideoModelsEndpoint = Operation.endpoint(listVideoModelsOperati
 /**
  * The errors of {@link listVideoModels}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof listVideoModelsOperation> | ClientError
@@ -157,6 +172,7 @@ export type Failure = Operation.ErrorOf<typeof listVideoModelsOperation> | Clien
 /**
  * Lists the video models of GET `/models`.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listVideoModels: Effect.Effect<ListResponse, Failure, GatewayClient> = Effect.suspend(() =>

@@ -21,6 +21,7 @@ import * as Description from "./internal/description.ts"
 import * as Video from "./Video.ts"
 
 /**
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -56,6 +57,7 @@ export interface Options {
  * })
  * ```
  *
+ * @category calls
  * @since 0.1.0
  */
 export const watch = (id: string, options?: Options): Stream.Stream<Video.Job, Video.Failure, GatewayClient> => {
@@ -78,7 +80,10 @@ export const watch = (id: string, options?: Options): Stream.Stream<Video.Job, V
   )
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface NotCompletedFields {
   /** The job in its final state. If it failed, its `error` says why. */
   readonly job: Video.Job
@@ -87,6 +92,7 @@ export interface NotCompletedFields {
 /**
  * The job ended without a video: its status is `failed`, `cancelled` or `expired`.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class NotCompleted extends Data.TaggedError("VideoNotCompleted")<NotCompletedFields> {
@@ -124,6 +130,7 @@ export class NotCompleted extends Data.TaggedError("VideoNotCompleted")<NotCompl
 /**
  * The errors of {@link awaitFinal}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Video.Failure | NotCompleted
@@ -142,6 +149,7 @@ export type Failure = Video.Failure | NotCompleted
  * )
  * ```
  *
+ * @category calls
  * @since 0.1.0
  */
 export const awaitFinal = (id: string, options?: Options): Effect.Effect<Video.Job, Failure, GatewayClient> =>

@@ -28,16 +28,21 @@ import { getVideoOperation, Job } from "./Video.ts"
 /**
  * The types of events.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const EventType = Schema.Literals(["video.completed", "video.failed", "video.cancelled", "video.expired"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type EventType = typeof EventType.Type
 
 /**
  * What happened: a video job reached a final state.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Event = Schema.Struct({
@@ -59,6 +64,7 @@ const DecodedEvent = Schema.Struct({
  * An event as {@link verify} returns it. Its `type` may be one that this version does not know:
  * answer it with a 2xx, as any event that you do not need.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Event = { [Field in keyof typeof DecodedEvent.Type]: (typeof DecodedEvent.Type)[Field] }
@@ -66,6 +72,7 @@ export type Event = { [Field in keyof typeof DecodedEvent.Type]: (typeof Decoded
 /**
  * A verified webhook.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Webhook {
@@ -89,6 +96,7 @@ export interface Webhook {
  *
  * Answer `secret` with a 500, and all others with a 400.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class WebhookError extends Data.TaggedError("WebhookError")<{
@@ -100,6 +108,7 @@ export class WebhookError extends Data.TaggedError("WebhookError")<{
 /**
  * A secret as the gateway showed it: `whsec_` and base64.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Secret = string | Redacted.Redacted<string>
@@ -107,6 +116,7 @@ export type Secret = string | Redacted.Redacted<string>
 /**
  * What to verify with.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -119,6 +129,7 @@ export interface Options {
 /**
  * A request to verify.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Request extends Options {
@@ -179,6 +190,7 @@ const decodeEvent = Schema.decodeUnknownEffect(Schema.fromJsonString(DecodedEven
  *   )
  * ```
  *
+ * @category validation
  * @since 0.1.0
  */
 export const verify = Effect.fnUntraced(function* ({
@@ -271,6 +283,7 @@ const readBody = async (body: ReadableStream<Uint8Array> | null): Promise<Uint8A
  * }
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const fromRequest = (request: globalThis.Request, options: Options): Effect.Effect<Webhook, WebhookError> =>

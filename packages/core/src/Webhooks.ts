@@ -21,6 +21,7 @@ import type { Written } from "./internal/written.ts"
 /**
  * How to replace a workspace's secret.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const RotateRequest = Schema.Struct({
@@ -31,12 +32,16 @@ export const RotateRequest = Schema.Struct({
   keep_previous_for: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 604_800 })))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type RotateRequest = { [Field in keyof typeof RotateRequest.Type]: Written<typeof RotateRequest.Type, Field> }
 
 /**
  * A new secret. It is not shown again.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const RotatedSecret = Schema.Struct({
@@ -50,33 +55,45 @@ export const RotatedSecret = Schema.Struct({
   previous_expires_at: Schema.NullOr(Timestamp)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type RotatedSecret = { [Field in keyof typeof RotatedSecret.Type]: (typeof RotatedSecret.Type)[Field] }
 
 /**
  * The new secret.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const RotateResponse = Schema.Struct({ data: RotatedSecret })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type RotateResponse = { [Field in keyof typeof RotateResponse.Type]: (typeof RotateResponse.Type)[Field] }
 
 /**
  * The state of a delivery. `pending`: it is being sent, or waits for its next attempt. `delivered`:
  * the receiver answered with a 2xx. `failed`: it was given up; it can still be redelivered.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DeliveryStatus = Schema.Literals(["pending", "delivered", "failed"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DeliveryStatus = typeof DeliveryStatus.Type
 
 /**
  * One attempt to deliver a webhook.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Attempt = Schema.Struct({
@@ -95,12 +112,16 @@ export const Attempt = Schema.Struct({
   response_excerpt: Schema.NullOr(Schema.String)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Attempt = { [Field in keyof typeof Attempt.Type]: (typeof Attempt.Type)[Field] }
 
 /**
  * A webhook and the attempts to deliver it.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Delivery = Schema.Struct({
@@ -125,22 +146,30 @@ export const Delivery = Schema.Struct({
   attempts: Schema.Array(Attempt)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Delivery = { [Field in keyof typeof Delivery.Type]: (typeof Delivery.Type)[Field] }
 
 /**
  * The delivery.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DeliveryResponse = Schema.Struct({ data: Delivery })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DeliveryResponse = { [Field in keyof typeof DeliveryResponse.Type]: (typeof DeliveryResponse.Type)[Field] }
 
 /**
  * A page of deliveries.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DeliveryListResponse = Schema.Struct({
@@ -150,7 +179,10 @@ export const DeliveryListResponse = Schema.Struct({
   has_more: Schema.Boolean
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DeliveryListResponse = {
   [Field in keyof typeof DeliveryListResponse.Type]: (typeof DeliveryListResponse.Type)[Field]
 }
@@ -178,7 +210,10 @@ const exampleDelivery = (): typeof Delivery.Encoded => ({
   ]
 })
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const rotateWebhookSecretOperation = Operation.make(
   "rotateWebhookSecret",
   "POST",
@@ -186,7 +221,10 @@ export const rotateWebhookSecretOperation = Operation.make(
   { access: "management key", success: RotateResponse, error: managementErrors }
 )
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const rotateWebhookSecretEndpoint = Operation.endpoint(rotateWebhookSecretOperation, () => ({
   params: { id: WorkspaceRef },
   payload: RotateRequest,
@@ -207,14 +245,20 @@ export const rotateWebhookSecretEndpoint = Operation.endpoint(rotateWebhookSecre
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listWebhookDeliveriesOperation = Operation.make("listWebhookDeliveries", "GET", "/webhooks/deliveries", {
   access: "management key",
   success: DeliveryListResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listWebhookDeliveriesEndpoint = Operation.endpoint(listWebhookDeliveriesOperation, () => ({
   query: {
     after: Page.after,
@@ -239,14 +283,20 @@ const delivery = {
   id: VideoId
 }
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const getWebhookDeliveryOperation = Operation.make("getWebhookDelivery", "GET", "/webhooks/deliveries/:id", {
   access: "management key",
   success: DeliveryResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const getWebhookDeliveryEndpoint = Operation.endpoint(getWebhookDeliveryOperation, () => ({
   params: delivery,
   reference: {
@@ -255,7 +305,10 @@ export const getWebhookDeliveryEndpoint = Operation.endpoint(getWebhookDeliveryO
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const redeliverWebhookOperation = Operation.make(
   "redeliverWebhook",
   "POST",
@@ -268,7 +321,10 @@ export const redeliverWebhookOperation = Operation.make(
   }
 )
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const redeliverWebhookEndpoint = Operation.endpoint(redeliverWebhookOperation, () => ({
   params: delivery,
   reference: {
@@ -283,6 +339,7 @@ export const redeliverWebhookEndpoint = Operation.endpoint(redeliverWebhookOpera
 /**
  * The errors of the functions of this module.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof getWebhookDeliveryOperation> | ClientError
@@ -290,6 +347,7 @@ export type Failure = Operation.ErrorOf<typeof getWebhookDeliveryOperation> | Cl
 /**
  * Selects the deliveries to list: `limit` (1 to 100, default 50) that follow the delivery `after`.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface ListOptions {
@@ -306,6 +364,7 @@ export interface ListOptions {
  * Replaces the secret that signs a workspace's webhooks. The present secret keeps signing for a
  * while, so that receivers can be changed one after the other.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const rotateWebhookSecret = (
@@ -328,6 +387,7 @@ export const rotateWebhookSecret = (
  * })
  * ```
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listWebhookDeliveries = (
@@ -338,6 +398,7 @@ export const listWebhookDeliveries = (
 /**
  * Returns a delivery with its latest attempts.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const getWebhookDelivery = (id: string): Effect.Effect<Delivery, Failure, GatewayClient> =>
@@ -346,6 +407,7 @@ export const getWebhookDelivery = (id: string): Effect.Effect<Delivery, Failure,
 /**
  * Sends the webhook again at once under the same id. Its schedule of retries starts over.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const redeliverWebhook = (id: string): Effect.Effect<Delivery, Failure, GatewayClient> =>

@@ -24,6 +24,7 @@ import type { Written } from "./internal/written.ts"
  * A workspace. Its keys share credits, files, video jobs, provider keys, broadcast destinations and
  * the secret of webhooks.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Workspace = Schema.Struct({
@@ -55,13 +56,17 @@ export const Workspace = Schema.Struct({
   ...workspaceFields
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Workspace = { [Field in keyof typeof Workspace.Type]: (typeof Workspace.Type)[Field] }
 
 /**
  * The fields of a workspace that this gateway does not support, with the values that every
  * workspace has.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const fixed = Schema.Struct(workspaceFields).make({})
@@ -70,6 +75,7 @@ export const fixed = Schema.Struct(workspaceFields).make({})
  * A short name for URLs: 1 to 64 lower-case letters and digits, with single hyphens between them. A
  * UUID is refused, because paths accept either.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Slug = Schema.String.check(
@@ -114,6 +120,7 @@ const changes = {
 /**
  * A workspace to create. It has no credits yet.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CreateRequest = Schema.Struct({
@@ -123,12 +130,16 @@ export const CreateRequest = Schema.Struct({
   ...changes
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Written<typeof CreateRequest.Type, Field> }
 
 /**
  * The fields to change. Omitted fields keep their values.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const UpdateRequest = Schema.Struct({
@@ -138,12 +149,16 @@ export const UpdateRequest = Schema.Struct({
   ...changes
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /**
  * Credits to add.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const AddCreditsRequest = Schema.Struct({
@@ -151,7 +166,10 @@ export const AddCreditsRequest = Schema.Struct({
   amount: Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(1_000_000_000))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type AddCreditsRequest = {
   [Field in keyof typeof AddCreditsRequest.Type]: Written<typeof AddCreditsRequest.Type, Field>
 }
@@ -159,16 +177,21 @@ export type AddCreditsRequest = {
 /**
  * One workspace.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({ data: Workspace })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
  * A page of workspaces.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ListResponse = Schema.Struct({
@@ -178,12 +201,16 @@ export const ListResponse = Schema.Struct({
   total_count: Schema.Int
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
 /**
  * Confirms a deletion.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DeleteResponse = Schema.Struct({
@@ -191,7 +218,10 @@ export const DeleteResponse = Schema.Struct({
   deleted: Schema.Literal(true)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
 
 const params = { id: WorkspaceRef }
@@ -222,14 +252,20 @@ const example = (): typeof Workspace.Encoded => ({
   is_observability_broadcast_enabled: true
 })
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const createWorkspaceOperation = Operation.make("createWorkspace", "POST", "/workspaces", {
   access: "management key",
   success: Response.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const createWorkspaceEndpoint = Operation.endpoint(createWorkspaceOperation, () => ({
   payload: CreateRequest,
   reference: {
@@ -241,14 +277,20 @@ export const createWorkspaceEndpoint = Operation.endpoint(createWorkspaceOperati
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listWorkspacesOperation = Operation.make("listWorkspaces", "GET", "/workspaces", {
   access: "management key",
   success: ListResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const listWorkspacesEndpoint = Operation.endpoint(listWorkspacesOperation, () => ({
   query: OffsetPage,
   reference: {
@@ -257,14 +299,20 @@ export const listWorkspacesEndpoint = Operation.endpoint(listWorkspacesOperation
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const getWorkspaceOperation = Operation.make("getWorkspace", "GET", "/workspaces/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const getWorkspaceEndpoint = Operation.endpoint(getWorkspaceOperation, () => ({
   params,
   reference: {
@@ -273,14 +321,20 @@ export const getWorkspaceEndpoint = Operation.endpoint(getWorkspaceOperation, ()
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const updateWorkspaceOperation = Operation.make("updateWorkspace", "PATCH", "/workspaces/:id", {
   access: "management key",
   success: Response,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const updateWorkspaceEndpoint = Operation.endpoint(updateWorkspaceOperation, () => ({
   params,
   payload: UpdateRequest,
@@ -294,14 +348,20 @@ export const updateWorkspaceEndpoint = Operation.endpoint(updateWorkspaceOperati
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const deleteWorkspaceOperation = Operation.make("deleteWorkspace", "DELETE", "/workspaces/:id", {
   access: "management key",
   success: DeleteResponse,
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const deleteWorkspaceEndpoint = Operation.endpoint(deleteWorkspaceOperation, () => ({
   params,
   query: {
@@ -314,7 +374,10 @@ export const deleteWorkspaceEndpoint = Operation.endpoint(deleteWorkspaceOperati
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const addCreditsOperation = Operation.make("addCredits", "POST", "/workspaces/:id/credits", {
   access: "management key",
   idempotency: "by key",
@@ -322,7 +385,10 @@ export const addCreditsOperation = Operation.make("addCredits", "POST", "/worksp
   error: managementErrors
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const addCreditsEndpoint = Operation.endpoint(addCreditsOperation, () => ({
   params,
   headers: idempotencyHeaders,
@@ -336,6 +402,7 @@ export const addCreditsEndpoint = Operation.endpoint(addCreditsOperation, () => 
 /**
  * The errors of the functions of this module.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof getWorkspaceOperation> | ClientError
@@ -356,6 +423,7 @@ export type Failure = Operation.ErrorOf<typeof getWorkspaceOperation> | ClientEr
  * })
  * ```
  *
+ * @category calls
  * @since 0.1.0
  */
 export const createWorkspace = (request: CreateRequest): Effect.Effect<Workspace, Failure, GatewayClient> =>
@@ -364,6 +432,7 @@ export const createWorkspace = (request: CreateRequest): Effect.Effect<Workspace
 /**
  * Lists the workspaces of the organization in the order of creation.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const listWorkspaces = (options: OffsetPageOptions = {}): Effect.Effect<ListResponse, Failure, GatewayClient> =>
@@ -375,6 +444,7 @@ export const listWorkspaces = (options: OffsetPageOptions = {}): Effect.Effect<L
  * @remarks
  * Takes the workspace's `id` or `slug`.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const getWorkspace = (id: string): Effect.Effect<Workspace, Failure, GatewayClient> =>
@@ -383,6 +453,7 @@ export const getWorkspace = (id: string): Effect.Effect<Workspace, Failure, Gate
 /**
  * Changes the given fields of a workspace and keeps the others.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const updateWorkspace = (id: string, request: UpdateRequest): Effect.Effect<Workspace, Failure, GatewayClient> =>
@@ -397,6 +468,7 @@ export const updateWorkspace = (id: string, request: UpdateRequest): Effect.Effe
  * A workspace that still has API keys, files, or requests or video jobs that have not ended is not
  * deleted: 400, and the message says what to do. The default workspace cannot be deleted.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const deleteWorkspace = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
@@ -406,6 +478,7 @@ export const deleteWorkspace = (id: string): Effect.Effect<void, Failure, Gatewa
  * Adds credits to a workspace's balance and returns the updated workspace. Supports
  * `Idempotency-Key`, so that a repeated request adds them once.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const addCredits = (

@@ -12,6 +12,7 @@ import { basename } from "node:path"
 /**
  * The file does not exist or cannot be read.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class UnreadableFile extends Data.TaggedError("UnreadableFile")<{
@@ -43,6 +44,7 @@ export class UnreadableFile extends Data.TaggedError("UnreadableFile")<{
  * })
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const fromPath = (

@@ -36,6 +36,7 @@ export { InvalidProxy }
 /**
  * Settings of the connection pool.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface PoolOptions {
@@ -78,6 +79,7 @@ export interface PoolOptions {
  *
  * Read the body of every response: a long one that nobody reads occupies its connection.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layerHttpClient = (options: PoolOptions = {}): Layer.Layer<HttpClient.HttpClient, InvalidProxy> =>
@@ -116,6 +118,7 @@ const layerCompiler = Layer.succeed(SchemaCompiler.SchemaCompiler, ({ ast }) => 
 /**
  * Options that do not depend on how the client is configured.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface PlatformOptions {
@@ -130,6 +133,7 @@ export interface PlatformOptions {
 /**
  * The configuration of the client by values.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface Options extends GatewayConfig.Options, PlatformOptions {}
@@ -137,6 +141,7 @@ export interface Options extends GatewayConfig.Options, PlatformOptions {}
 /**
  * The configuration of the client by `Config`s.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface ConfigOptions extends GatewayConfig.ConfigOptions, PlatformOptions {}
@@ -166,6 +171,7 @@ const layerOver = ({ pool, telemetry = true }: PlatformOptions) =>
  * }).pipe(Effect.provide(NodeGateway.layer({ credential: Redacted.make(apiKey) })))
  * ```
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layer = (
@@ -191,6 +197,7 @@ export const layer = (
  * })
  * ```
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layerConfig = (
@@ -220,6 +227,7 @@ export const layerConfig = (
  * }).pipe(Effect.scoped)
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (
@@ -231,6 +239,7 @@ export const make = (
  * Adds a `.env` file, if it exists, to the current `ConfigProvider`. Environment variables take
  * precedence over the file. Default for `path`: `.env` in the working directory.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layerDotEnv = (options?: {

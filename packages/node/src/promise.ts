@@ -72,6 +72,7 @@ export { NotCompleted as VideoNotCompleted } from "@model-gateway/core/VideoProg
  * }
  * ```
  *
+ * @category getters
  * @since 0.1.0
  */
 export const reveal: (secret: Redacted.Redacted<string>) => string = Redacted.value
@@ -80,6 +81,7 @@ export const reveal: (secret: Redacted.Redacted<string>) => string = Redacted.va
  * When a failed call is retried, and for how long. Durations are milliseconds or texts such as
  * `"10 seconds"`.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface RetryOptions extends Omit<RetryPolicy.Options, "schedule"> {}
@@ -87,6 +89,7 @@ export interface RetryOptions extends Omit<RetryPolicy.Options, "schedule"> {}
 /**
  * What every method accepts as its last argument, besides its own options.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface CallSettings {
@@ -101,6 +104,7 @@ export interface CallSettings {
 }
 
 /**
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -153,6 +157,7 @@ type Methods = { readonly [Name in keyof Gateway.Gateway["Service"]]: Plain<Gate
  * The operations of `Gateway`. Close the client at the end with `close()`, or with `await using` on
  * Node 24 or newer: its connections would keep the process running for a while.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Client extends Methods, AsyncDisposable {
@@ -200,6 +205,7 @@ const split = (
  * Makes a client over any layer, such as `GatewayTest.layer` in a test. Rejects with the error of
  * the layer if it cannot be built.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const fromLayer = async <E>(
@@ -287,6 +293,7 @@ export const fromLayer = async <E>(
  * await pipeline(gateway.videoContent(id), createWriteStream("dawn.mp4"))
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const createClient = ({ apiKey, retryPolicy, ...options }: Options = {}): Promise<Client> => {

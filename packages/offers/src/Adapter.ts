@@ -15,6 +15,7 @@ import * as UpstreamHttp from "./UpstreamHttp.ts"
 /**
  * One address that speaks an adapter's API.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Upstream {
@@ -37,6 +38,7 @@ export interface Upstream {
  * A model that the adapter cannot offer. `message` completes the sentence "The model …" and names
  * the field, such as `parameters.ratios must not be empty`.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class InvalidModel extends Data.TaggedError("InvalidModel")<{
@@ -48,6 +50,7 @@ export class InvalidModel extends Data.TaggedError("InvalidModel")<{
  * Decodes the `parameters` of a model, which may come from a settings file. A field that the schema
  * does not have is an error.
  *
+ * @category decoding
  * @since 0.1.0
  */
 export const decodeParameters = <A, I>(schema: Schema.Codec<A, I>, model: Model): Effect.Effect<A, InvalidModel> =>
@@ -62,6 +65,7 @@ export const decodeParameters = <A, I>(schema: Schema.Codec<A, I>, model: Model)
  * The settings of an adapter's own upstream. They are environment variables for everybody who sets
  * one key and starts the gateway.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Variables {
@@ -74,6 +78,7 @@ export interface Variables {
 /**
  * An adapter. `R` is what its offers need to be made.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Adapter<out R = HttpClient.HttpClient> {
@@ -106,6 +111,7 @@ export interface Adapter<out R = HttpClient.HttpClient> {
  * What an upstream of the adapter declares of the data in requests, if its settings declare
  * nothing: that of the public service. Undefined for any other URL, where others may serve.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const dataPolicyOf = <R>(
@@ -116,6 +122,7 @@ export const dataPolicyOf = <R>(
 /**
  * The offers with the data policy of their provider, where they have none of their own.
  *
+ * @category combinators
  * @since 0.1.0
  */
 export const withDataPolicy = (offers: Offers, dataPolicy: DataPolicy | undefined): Offers =>
@@ -134,6 +141,7 @@ export const withDataPolicy = (offers: Offers, dataPolicy: DataPolicy | undefine
  * const offers = Adapter.offersConfig(Cohere.adapter)
  * ```
  *
+ * @category configuration
  * @since 0.1.0
  */
 export const offersConfig = Effect.fnUntraced(function* <R>(

@@ -20,6 +20,7 @@ import { AudioThread, threads } from "./internal/audioThread.ts"
 /**
  * The bytes are not audio in any of the seven formats, or decoders differ in what they read.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class NotAudio extends Schema.TaggedError<NotAudio>("@model-gateway/providers/NotAudio")("NotAudio", {
@@ -29,6 +30,7 @@ export class NotAudio extends Schema.TaggedError<NotAudio>("@model-gateway/provi
 /**
  * The bytes are audio, but not in the declared format.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class WrongFormat extends Schema.TaggedError<WrongFormat>("@model-gateway/providers/WrongFormat")(
@@ -43,6 +45,7 @@ export class WrongFormat extends Schema.TaggedError<WrongFormat>("@model-gateway
 /**
  * The file could not be read. This is the gateway's failure, not the caller's.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class Unreadable extends Schema.TaggedError<Unreadable>("@model-gateway/providers/Unreadable")("Unreadable", {
@@ -56,11 +59,15 @@ export class Unreadable extends Schema.TaggedError<Unreadable>("@model-gateway/p
 /**
  * The number of files measured at the same time. Further ones wait.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const concurrency: number = threads
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface Measured {
   readonly format: AudioFormat
   /** In seconds, greater than 0. */
@@ -88,6 +95,7 @@ export interface Measured {
  * })
  * ```
  *
+ * @category measuring
  * @since 0.1.0
  */
 export const measure: (

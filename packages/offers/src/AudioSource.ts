@@ -8,6 +8,7 @@ import { Effect, FileSystem, type PlatformError, Stream } from "effect"
 /**
  * Where the audio is.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Location =
@@ -17,6 +18,7 @@ export type Location =
 /**
  * Audio that can be read whole or in chunks, any number of times.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface AudioSource {
@@ -33,6 +35,7 @@ export interface AudioSource {
 /**
  * Audio in memory.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const fromBytes = (bytes: Uint8Array): AudioSource => ({
@@ -56,6 +59,7 @@ export const fromBytes = (bytes: Uint8Array): AudioSource => ({
  * })
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const fromPath = (path: string): Effect.Effect<AudioSource, never, FileSystem.FileSystem> =>

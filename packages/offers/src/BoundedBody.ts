@@ -11,6 +11,7 @@ import type { Lease } from "./ResponseMemory.ts"
 /**
  * What an answer may hold at most.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Bounds extends JsonScanner.Limits {
@@ -20,6 +21,7 @@ export interface Bounds extends JsonScanner.Limits {
 /**
  * An answer holds more. `message` says of what.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class OutOfBounds extends Data.TaggedError("OutOfBounds")<{ readonly message: string }> {}
@@ -29,6 +31,7 @@ const mebibyte = 1024 * 1024
 /**
  * The bounds of answers of which no more is known.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const defaults: Bounds = { bytes: 4 * mebibyte, depth: 64, entries: 1000, values: 20_000 }
@@ -47,6 +50,7 @@ const tooLong = ({ bytes }: Bounds) => new OutOfBounds({ message: `more than ${b
 /**
  * Closes the connection of a response whose body is not needed: ending a read closes it.
  *
+ * @category running
  * @since 0.1.0
  */
 export const discard = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<void> =>
@@ -71,6 +75,7 @@ const issueOf = (bounds: Bounds): ((chunk: Uint8Array) => OutOfBounds | undefine
  * The text of an answer. One that exceeds its bounds fails as soon as they are passed, and its
  * connection is closed. For a longer one the lease acquires memory and the turn to parse it.
  *
+ * @category running
  * @since 0.1.0
  */
 export const readText = (

@@ -14,6 +14,7 @@ import { kill } from "node:process"
 /**
  * The environment variable that names the folder of a call.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const variable = "MODEL_GATEWAY_CALL_FOLDER"
@@ -58,6 +59,7 @@ const end = (target: number): Effect.Effect<void> =>
  * Kills the processes of all calls in a folder, or in one below it. Does nothing where there is no
  * `/proc`.
  *
+ * @category running
  * @since 0.1.0
  */
 export const killAll = Effect.fn("CallProcesses.killAll")(function* (

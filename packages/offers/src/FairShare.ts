@@ -15,6 +15,7 @@ import { Effect } from "effect"
 /**
  * A place in the queue, and later the amount. Who has it must call `leave`.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Ticket {
@@ -29,6 +30,7 @@ export interface Ticket {
 /**
  * The amount that is shared.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface FairShare {
@@ -46,6 +48,7 @@ export interface FairShare {
 /**
  * The amount and how it is divided.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -62,6 +65,7 @@ interface Waiter {
 /**
  * Makes a share of which everything is free.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = ({ capacity, perOwner }: Options): FairShare => {

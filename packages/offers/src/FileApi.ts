@@ -29,6 +29,7 @@ const Time = Schema.String.check(
 /**
  * A file as OpenAI describes it.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const OpenAiFile = Schema.Struct({
@@ -41,12 +42,16 @@ export const OpenAiFile = Schema.Struct({
   status_details: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type OpenAiFile = { [Field in keyof typeof OpenAiFile.Type]: (typeof OpenAiFile.Type)[Field] }
 
 /**
  * A file as Anthropic describes it.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const AnthropicFile = Schema.Struct({
@@ -59,12 +64,16 @@ export const AnthropicFile = Schema.Struct({
   downloadable: Schema.optionalKey(Schema.Boolean)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type AnthropicFile = { [Field in keyof typeof AnthropicFile.Type]: (typeof AnthropicFile.Type)[Field] }
 
 /**
  * A file as its provider describes it.
  *
+ * @category models
  * @since 0.1.0
  */
 export type ProviderFile = OpenAiFile | AnthropicFile
@@ -72,6 +81,7 @@ export type ProviderFile = OpenAiFile | AnthropicFile
 /**
  * A page of files as their provider describes it.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface ProviderFileList {
@@ -85,6 +95,7 @@ export interface ProviderFileList {
  * A file to store, passed on while it arrives. If a stream fails, the provider gets an incomplete
  * request and stores nothing.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface FileUpload {
@@ -98,6 +109,7 @@ export interface FileUpload {
 /**
  * The page of `limit` files that follow the file `after`. A provider without an order ignores it.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface FilePage {
@@ -109,6 +121,7 @@ export interface FilePage {
 /**
  * The bytes of a file. Read them: the connection stays open until then.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface FileContent {
@@ -119,6 +132,7 @@ export interface FileContent {
 /**
  * The files of a provider. An error's `status` is 404 if there is no such file.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface FileApi {
@@ -137,6 +151,7 @@ export interface FileApi {
  * How a provider's API differs from others. All have the same operations on one path: POST of a
  * form, GET, GET and DELETE of `/<id>`, GET of `/<id>/content`.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Dialect {
@@ -159,6 +174,7 @@ const uploadLimit = Duration.hours(1)
 /**
  * Makes the files of a provider.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (

@@ -11,6 +11,7 @@ import type { AudioSource } from "./AudioSource.ts"
 /**
  * The fields come before the file, in their order.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Form {
@@ -26,6 +27,7 @@ export interface Form {
 /**
  * Whether the name can stand in a part's header.
  *
+ * @category predicates
  * @since 0.1.0
  */
 export const isFieldName = (name: string): boolean => /^[\w.-]{1,64}(\[\])?$/.test(name)
@@ -56,6 +58,7 @@ const typeOf = (boundary: string): string => `multipart/form-data; boundary=${bo
 /**
  * The body. Its length is known, so that it is sent with `content-length`.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function* (
@@ -76,6 +79,7 @@ export const make = Effect.fnUntraced(function* (
 /**
  * A form whose file is passed on while it arrives. The fields, which may arrive later, follow it.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface PassedOn {
@@ -88,6 +92,7 @@ export interface PassedOn {
 /**
  * The body of such a form. Its length is not known.
  *
+ * @category running
  * @since 0.1.0
  */
 export const passOn = ({ fields, file, onSent }: PassedOn, random: SecureRandom["Service"]) =>

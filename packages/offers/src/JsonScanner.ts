@@ -18,6 +18,7 @@ import type { Issue } from "@model-gateway/core/GatewayError"
 /**
  * What a body may hold at most.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Limits {
@@ -32,6 +33,7 @@ export interface Limits {
 /**
  * A string to extract: the value of `member` in the object `field` of the body.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Extraction {
@@ -46,6 +48,7 @@ export interface Extraction {
 /**
  * Options of a scan.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -63,6 +66,7 @@ export interface Options {
 /**
  * The scanner of one body.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface JsonScanner {
@@ -102,6 +106,7 @@ const nameOf = (bytes: ReadonlyArray<number>): string => {
 /**
  * Makes the scanner of one body.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = ({ extract, keep, limits, maxItems = () => undefined }: Options): JsonScanner => {

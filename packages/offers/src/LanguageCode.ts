@@ -66,6 +66,7 @@ const ofCode = (code: string): string | undefined => {
  * LanguageCode.iso6391("cantonese") // undefined
  * ```
  *
+ * @category converting
  * @since 0.1.0
  */
 export const iso6391 = (language: string): string | undefined => {

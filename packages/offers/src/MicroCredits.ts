@@ -12,6 +12,7 @@ import { Brand, Option } from "effect"
 /**
  * A whole number of micro-credits, positive or negative, within the safe integers.
  *
+ * @category models
  * @since 0.1.0
  */
 export type MicroCredits = number & Brand.Brand<"MicroCredits">
@@ -19,6 +20,7 @@ export type MicroCredits = number & Brand.Brand<"MicroCredits">
 /**
  * Micro-credits in one credit.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const perCredit = 1_000_000
@@ -28,6 +30,7 @@ const brand = Brand.nominal<MicroCredits>()
 /**
  * No money.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const zero: MicroCredits = brand(0)
@@ -35,6 +38,7 @@ export const zero: MicroCredits = brand(0)
 /**
  * The micro-credits, if `value` is a safe integer.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const option = (value: number): Option.Option<MicroCredits> =>
@@ -44,6 +48,7 @@ export const option = (value: number): Option.Option<MicroCredits> =>
  * The micro-credits of a number that the program computed. Throws a `RangeError` if it is not a
  * safe integer, because a sum must have gone wrong.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (value: number): MicroCredits => {
@@ -64,6 +69,7 @@ export const make = (value: number): MicroCredits => {
  * MicroCredits.fromCredits(Number.NaN) // None
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const fromCredits = (credits: number): Option.Option<MicroCredits> => {
@@ -78,6 +84,7 @@ export const fromCredits = (credits: number): Option.Option<MicroCredits> => {
  * to reject user-set limits that would have to be rounded. Float error, as in `0.1 + 0.2`, is
  * ignored.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const exactly = (credits: number): Option.Option<MicroCredits> =>
@@ -86,6 +93,7 @@ export const exactly = (credits: number): Option.Option<MicroCredits> =>
 /**
  * Credits for the wire: the double nearest to the exact decimal, so that 0.1 prints as 0.1.
  *
+ * @category converting
  * @since 0.1.0
  */
 export const toCredits = (micro: number): number => micro / perCredit
@@ -93,6 +101,7 @@ export const toCredits = (micro: number): number => micro / perCredit
 /**
  * Difference. Throws a `RangeError` outside the safe integers.
  *
+ * @category math
  * @since 0.1.0
  */
 export const subtract = (a: number, b: number): MicroCredits => make(a - b)

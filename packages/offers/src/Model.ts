@@ -30,6 +30,7 @@ interface ModelBase {
 /**
  * A model that ranks documents.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface RerankModel extends ModelBase {
@@ -40,6 +41,7 @@ export interface RerankModel extends ModelBase {
 /**
  * A model that transcribes audio.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface TranscriptionModel extends ModelBase {
@@ -50,6 +52,7 @@ export interface TranscriptionModel extends ModelBase {
 /**
  * A model that makes videos.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface VideoModel extends ModelBase {
@@ -60,6 +63,7 @@ export interface VideoModel extends ModelBase {
 /**
  * A model of any kind.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Model = RerankModel | TranscriptionModel | VideoModel

@@ -28,6 +28,7 @@ import type {
 /**
  * The credential that a call is made with: the gateway's own, or a caller's own provider key.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Credential {
@@ -43,6 +44,7 @@ export interface Credential {
 /**
  * The gateway's own credential at an upstream. Its id is `gateway`.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const gatewayCredential = (secret?: Redacted.Redacted<string>): Credential =>
@@ -52,6 +54,7 @@ export const gatewayCredential = (secret?: Redacted.Redacted<string>): Credentia
  * What a provider declares of the data in requests. What is absent is not known, and does not count
  * as a promise.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface DataPolicy {
@@ -66,6 +69,7 @@ export interface DataPolicy {
 /**
  * What an offer states about itself, whatever its kind.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface OfferBase {
@@ -109,6 +113,7 @@ export interface OfferBase {
 /**
  * What an offer takes over from its model.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const ofModel = ({
@@ -127,6 +132,7 @@ export const ofModel = ({
 /**
  * What an offer states about a request.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Ignoring<Request> {
@@ -142,6 +148,7 @@ export interface Ignoring<Request> {
 /**
  * `ignored` of an offer that passes no `provider.options` on: a sentence if the request has some.
  *
+ * @category validation
  * @since 0.1.0
  */
 export const ignoredOptions =
@@ -154,6 +161,7 @@ export const ignoredOptions =
 /**
  * A model that ranks documents.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface RerankOffer extends OfferBase, Ignoring<RerankRequest> {
@@ -171,6 +179,7 @@ export interface RerankOffer extends OfferBase, Ignoring<RerankRequest> {
 /**
  * A model that transcribes audio.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface TranscriptionOffer extends OfferBase, Ignoring<TranscriptionRequest> {
@@ -189,6 +198,7 @@ export interface TranscriptionOffer extends OfferBase, Ignoring<TranscriptionReq
  * A model that makes videos: a job is submitted, polled and downloaded. Each step may run in
  * another process than the previous one.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface VideoOffer extends OfferBase, Ignoring<VideoRequest> {
@@ -233,6 +243,7 @@ export interface VideoOffer extends OfferBase, Ignoring<VideoRequest> {
 /**
  * Any offer.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Offer = RerankOffer | TranscriptionOffer | VideoOffer
@@ -240,6 +251,7 @@ export type Offer = RerankOffer | TranscriptionOffer | VideoOffer
 /**
  * The kinds of offers.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Kind = Offer["kind"]
@@ -247,6 +259,7 @@ export type Kind = Offer["kind"]
 /**
  * An adapter's offers, for composing a catalog.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Offers = ReadonlyArray<Offer>

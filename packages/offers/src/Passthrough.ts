@@ -15,6 +15,7 @@ import { invalidFields, type ProviderError } from "./ProviderError.ts"
 /**
  * Why a field is not passed on.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Refusal = "price" | "request" | "model" | "response" | "destination" | "credential" | "account"
@@ -33,6 +34,7 @@ const messages: Readonly<Record<Refusal, string>> = {
  * What an adapter states of the fields of its provider. Names are compared without case and
  * punctuation, because some services take `outputCount` for `output_count`.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Declaration {
@@ -48,6 +50,7 @@ export interface Declaration {
 /**
  * What an offer does with its provider's entry of `provider.options`.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Passthrough {
@@ -131,6 +134,7 @@ const maxIssues = 21
  * passthrough.issues({ precision: "high" }) // one issue, at provider.options.acme.precision
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (
@@ -160,6 +164,7 @@ export const make = (
  * Fails if the offer refuses the request's options. The service asks for the issues before it
  * reserves money; an adapter checks them again before it calls the upstream.
  *
+ * @category validation
  * @since 0.1.0
  */
 export const check = (

@@ -10,6 +10,7 @@ import * as MicroCredits from "./MicroCredits.ts"
 /**
  * A price in integer micro-credits per search unit. A search unit is up to 100 documents.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface PerSearchUnit {
@@ -21,6 +22,7 @@ export interface PerSearchUnit {
  * A price in micro-credits per second of audio or video. It may have a fraction: 0.04 credits per
  * hour are 11.11… micro-credits per second. Only amounts are whole.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface PerSecond {
@@ -31,6 +33,7 @@ export interface PerSecond {
 /**
  * Prices in integer micro-credits per million tokens.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface PerToken {
@@ -42,6 +45,7 @@ export interface PerToken {
 /**
  * One price of a video model. A property that is absent matches every request.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface VideoPrice {
@@ -54,6 +58,7 @@ export interface VideoPrice {
 /**
  * Prices of a video model by resolution and audio. The first that matches applies.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface PerVideo {
@@ -65,6 +70,7 @@ export interface PerVideo {
 /**
  * What an offer charges by.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Pricing = PerSearchUnit | PerSecond | PerToken | PerVideo
@@ -73,17 +79,22 @@ export type Pricing = PerSearchUnit | PerSecond | PerToken | PerVideo
  * The units of GET `/models` and `provider.max_price`: a search unit, a second of audio or video, a
  * million tokens of input (`prompt`) and of output (`completion`), and a whole video (`request`).
  *
+ * @category constants
  * @since 0.1.0
  */
 export const units = ["search_unit", "second", "prompt", "completion", "request"] as const
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Unit = (typeof units)[number]
 
 /**
  * The prices by unit, in micro-credits. Of several prices for one unit it is the highest. Units
  * that the offer does not charge by are left out.
  *
+ * @category pricing
  * @since 0.1.0
  */
 export const perUnit = (pricing: Pricing): { readonly [U in Unit]?: number } => {
@@ -104,6 +115,7 @@ const highest = ({ prices }: PerVideo): number => Math.max(...prices.map(({ micr
 /**
  * The actual cost of a call, as the offer computed it, and the counts it is based on.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Charge {
@@ -116,6 +128,7 @@ export interface Charge {
  * The highest count in a {@link Charge}: of tokens, search units, seconds or videos. More for one
  * call is a mistake of the upstream, and sums of such counts would no longer be exact.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const maxCount = 1_000_000_000
@@ -124,6 +137,7 @@ export const maxCount = 1_000_000_000
  * What is wrong with a charge, if anything: a count or a cost that cannot be. The service treats
  * such an answer as a `BadResponse`, whatever the adapter checked.
  *
+ * @category validation
  * @since 0.1.0
  */
 export const flawOf = ({ cost, usage }: Charge): string | undefined => {
@@ -144,6 +158,7 @@ export const flawOf = ({ cost, usage }: Charge): string | undefined => {
  * searchUnits(101) // 2
  * ```
  *
+ * @category pricing
  * @since 0.1.0
  */
 export const searchUnits = (documents: number): number => Math.max(1, Math.ceil(documents / 100))
@@ -159,6 +174,7 @@ export const searchUnits = (documents: number): number => Math.max(1, Math.ceil(
  * cost(100, 1.504) // 151
  * ```
  *
+ * @category pricing
  * @since 0.1.0
  */
 export const cost = (microCreditsPerUnit: number, units: number): MicroCredits.MicroCredits => {
@@ -179,6 +195,7 @@ export const cost = (microCreditsPerUnit: number, units: number): MicroCredits.M
  * tokenCost(pricing, 1000, 100) // 3500
  * ```
  *
+ * @category pricing
  * @since 0.1.0
  */
 export const tokenCost = (
@@ -198,6 +215,7 @@ export const tokenCost = (
  * videoCost({ unit: "second", microCredits: 120_000 }, { seconds: 5 }) // 600_000
  * ```
  *
+ * @category pricing
  * @since 0.1.0
  */
 export const videoCost = (

@@ -15,6 +15,7 @@ import { Schema } from "effect"
  *
  * `message` is shown to the caller. Quote no more of the request than is needed to correct it.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>("@model-gateway/providers/InvalidRequest")(
@@ -31,6 +32,7 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>("@model-g
  *
  * `message` is shown to the caller and names the limit, if the upstream did.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class InputTooLarge extends Schema.TaggedError<InputTooLarge>("@model-gateway/providers/InputTooLarge")(
@@ -45,6 +47,7 @@ export class InputTooLarge extends Schema.TaggedError<InputTooLarge>("@model-gat
 /**
  * The upstream does not have the model, or not as a model of this kind.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class UnknownModel extends Schema.TaggedError<UnknownModel>("@model-gateway/providers/UnknownModel")(
@@ -59,6 +62,7 @@ export class UnknownModel extends Schema.TaggedError<UnknownModel>("@model-gatew
 /**
  * The upstream rejected the gateway's credentials.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class Unauthorized extends Schema.TaggedError<Unauthorized>("@model-gateway/providers/Unauthorized")(
@@ -74,6 +78,7 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>("@model-gatew
  * The account that the credential belongs to is out of credit or quota at the upstream. Waiting a
  * moment does not help: someone has to pay or raise a limit there.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class OutOfCredit extends Schema.TaggedError<OutOfCredit>("@model-gateway/providers/OutOfCredit")(
@@ -88,6 +93,7 @@ export class OutOfCredit extends Schema.TaggedError<OutOfCredit>("@model-gateway
 /**
  * The upstream limits the gateway's request rate. `retryAfter` is the waiting time that it sent.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class RateLimited extends Schema.TaggedError<RateLimited>("@model-gateway/providers/RateLimited")(
@@ -102,6 +108,7 @@ export class RateLimited extends Schema.TaggedError<RateLimited>("@model-gateway
 /**
  * The upstream is up but has no capacity.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class Overloaded extends Schema.TaggedError<Overloaded>("@model-gateway/providers/Overloaded")("Overloaded", {
@@ -115,6 +122,7 @@ export class Overloaded extends Schema.TaggedError<Overloaded>("@model-gateway/p
 /**
  * The upstream could not be reached, or reports that it is down.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class Unavailable extends Schema.TaggedError<Unavailable>("@model-gateway/providers/Unavailable")(
@@ -129,6 +137,7 @@ export class Unavailable extends Schema.TaggedError<Unavailable>("@model-gateway
 /**
  * The upstream received the request but did not answer in time.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class Timeout extends Schema.TaggedError<Timeout>("@model-gateway/providers/Timeout")("Timeout", {}) {
@@ -141,6 +150,7 @@ export class Timeout extends Schema.TaggedError<Timeout>("@model-gateway/provide
  * The connection broke after the request was sent: the upstream may have received the request, and
  * its answer did not arrive, or not whole.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class ConnectionLost extends Schema.TaggedError<ConnectionLost>("@model-gateway/providers/ConnectionLost")(
@@ -156,6 +166,7 @@ export class ConnectionLost extends Schema.TaggedError<ConnectionLost>("@model-g
  * The upstream failed or sent an invalid response. `description` is for the operator's log: it says
  * what was wrong with the response and contains none of its content.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class BadResponse extends Schema.TaggedError<BadResponse>("@model-gateway/providers/BadResponse")(
@@ -170,17 +181,22 @@ export class BadResponse extends Schema.TaggedError<BadResponse>("@model-gateway
 /**
  * The statuses that sandbox models can answer with.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const simulatedStatuses = [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504, 524, 529] as const
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type SimulatedStatus = (typeof simulatedStatuses)[number]
 
 /**
  * Not an upstream failure: a `sandbox/status-<code>` model was called to get exactly this status,
  * and the service answers with it.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class Simulated extends Schema.TaggedError<Simulated>("@model-gateway/providers/Simulated")("Simulated", {
@@ -195,6 +211,7 @@ export class Simulated extends Schema.TaggedError<Simulated>("@model-gateway/pro
 /**
  * Every reason.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Reason = Schema.Union([
@@ -212,7 +229,10 @@ export const Reason = Schema.Union([
   Simulated
 ])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Reason = typeof Reason.Type
 
 const fallsBack: Readonly<Record<Reason["_tag"], boolean>> = {
@@ -233,6 +253,7 @@ const fallsBack: Readonly<Record<Reason["_tag"], boolean>> = {
 /**
  * Whether to try another provider of the same model after a failure for this reason.
  *
+ * @category predicates
  * @since 0.1.0
  */
 export const canFallBack = ({ _tag }: Reason): boolean => fallsBack[_tag]
@@ -248,6 +269,7 @@ export const canFallBack = ({ _tag }: Reason): boolean => fallsBack[_tag]
  * const refused = Effect.fail(new ProviderError({ reason: new InvalidRequest({ message: "the audio is empty" }) }))
  * ```
  *
+ * @category errors
  * @since 0.1.0
  */
 export class ProviderError extends Schema.TaggedError<ProviderError>("@model-gateway/offers/ProviderError")(
@@ -277,6 +299,7 @@ export class ProviderError extends Schema.TaggedError<ProviderError>("@model-gat
 /**
  * A `ProviderError` for an invalid request.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const invalidRequest = (message: string): ProviderError =>
@@ -285,6 +308,7 @@ export const invalidRequest = (message: string): ProviderError =>
 /**
  * A `ProviderError` for a request with a field that is too large, by an adapter's own check.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const tooLargeField = ({ message, path }: Issue): ProviderError =>
@@ -294,6 +318,7 @@ export const tooLargeField = ({ message, path }: Issue): ProviderError =>
  * A `ProviderError` for a request whose fields an adapter's own check refuses. The message is the
  * first issue's.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const invalidFields = (issues: readonly [Issue, ...ReadonlyArray<Issue>]): ProviderError => {

@@ -22,6 +22,7 @@ const Positive = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
 /**
  * The `parameters` of a rerank model. Each adapter documents which defaults it has.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Parameters = Schema.Struct({
@@ -47,6 +48,7 @@ export const Parameters = Schema.Struct({
 /**
  * How a request is split into calls.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Limits = Required<Omit<typeof Parameters.Type, "imageTokens">> & Pick<typeof Parameters.Type, "imageTokens">
@@ -55,6 +57,7 @@ export type Limits = Required<Omit<typeof Parameters.Type, "imageTokens">> & Pic
  * The limits of a model: its `parameters`, and the adapter's own for the others. Default of
  * `concurrency`: 4. With `sendsImages`, the adapter sends images of models that read them.
  *
+ * @category configuration
  * @since 0.1.0
  */
 export const limitsOf = Effect.fnUntraced(function* (
@@ -76,6 +79,7 @@ export const limitsOf = Effect.fnUntraced(function* (
 /**
  * The texts of the documents. Fails if one is an image.
  *
+ * @category converting
  * @since 0.1.0
  */
 export const textsOf = (
@@ -91,6 +95,7 @@ export const textsOf = (
 /**
  * The documents of one call.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Part {
@@ -106,6 +111,7 @@ export interface Part {
  * Splits documents into calls, in their order. A document that exceeds the size alone is a call of
  * its own, which the upstream may refuse.
  *
+ * @category converting
  * @since 0.1.0
  */
 export const split = (
@@ -138,6 +144,7 @@ export const split = (
  * What the answer of a call about so many documents may hold: a result for each, which may repeat
  * its document.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const boundsOf = (documents: number): Partial<Bounds> => ({
@@ -148,6 +155,7 @@ export const boundsOf = (documents: number): Partial<Bounds> => ({
 /**
  * An index and a score, as upstreams return them.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Result = Schema.Struct({
@@ -159,6 +167,7 @@ export const Result = Schema.Struct({
  * A count of tokens, as upstreams return it: at most `Pricing.maxCount`, which keeps a wrong bill
  * within what can be counted in micro-credits.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxCount }))
@@ -166,6 +175,7 @@ export const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: m
 /**
  * What was ranked, and what the upstream counted.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Ranked {
@@ -177,6 +187,7 @@ export interface Ranked {
 /**
  * What is wrong with a ranking of so many documents, if anything.
  *
+ * @category validation
  * @since 0.1.0
  */
 export const flawOf = (results: ReadonlyArray<RerankResult>, documents: number): string | undefined => {
@@ -197,6 +208,7 @@ export const flawOf = (results: ReadonlyArray<RerankResult>, documents: number):
  * The scores as they are if all lie in 0…1. Otherwise they are logits, and the sigmoid maps them
  * into 0…1 without changing the order.
  *
+ * @category converting
  * @since 0.1.0
  */
 export const normalize = (results: ReadonlyArray<RerankResult>): ReadonlyArray<RerankResult> =>
@@ -219,6 +231,7 @@ const failedPartly = ({ reason, status }: ProviderError) =>
  * be wrong. The caller pays nothing then, although the upstream may bill calls that it answered;
  * the error says so in `isPartlyBilled`.
  *
+ * @category running
  * @since 0.1.0
  */
 export const rank = Effect.fnUntraced(function* (
@@ -281,6 +294,7 @@ export const rank = Effect.fnUntraced(function* (
  * The bytes of UTF-8, counted up to `max`. A token has at least one byte, so they are the most
  * tokens that a text can have.
  *
+ * @category pricing
  * @since 0.1.0
  */
 export const bytesUpTo = (text: string, max: number): number =>
@@ -293,6 +307,7 @@ const separators = 16
  * The most tokens of one document together with its query, given the model's limits for a query and
  * for both.
  *
+ * @category pricing
  * @since 0.1.0
  */
 export const tokensOfPair =
@@ -309,6 +324,7 @@ const bytesPerToken = 4
  * The most that a request can cost: at a price per token, of `tokens`, and at a price per search
  * unit, of the documents.
  *
+ * @category pricing
  * @since 0.1.0
  */
 export const quoteOf = (pricing: PerSearchUnit | PerToken, documents: number, tokens: () => number) => {
@@ -321,6 +337,7 @@ export const quoteOf = (pricing: PerSearchUnit | PerToken, documents: number, to
  * What is charged: what the upstream counted. If it reports no tokens, their number is estimated
  * from `maxTokens`, the number that the quote is based on.
  *
+ * @category pricing
  * @since 0.1.0
  */
 export const chargeOf = (
@@ -343,6 +360,7 @@ export const chargeOf = (
 /**
  * What makes an offer of an upstream that bills by token, or not at all.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface OfferOptions {
@@ -401,6 +419,7 @@ export interface OfferOptions {
  * })
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const offer = ({

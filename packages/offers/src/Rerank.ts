@@ -9,6 +9,7 @@ import type { Schema } from "effect"
 /**
  * A document to rank: text, an image (HTTPS URL or `data:` URI), or both.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface RerankDocument {
@@ -19,6 +20,7 @@ export interface RerankDocument {
 /**
  * A rerank request, as an offer receives it.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface RerankRequest {
@@ -30,7 +32,10 @@ export interface RerankRequest {
   readonly options?: Schema.JsonObject
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface RerankResult {
   /** Index in the request's `documents`. */
   readonly index: number
@@ -38,7 +43,10 @@ export interface RerankResult {
   readonly relevance_score: number
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface RerankResponse {
   /** Most relevant first, at most `top_n`. */
   readonly results: ReadonlyArray<RerankResult>
@@ -48,7 +56,10 @@ export interface RerankResponse {
   readonly warnings?: ReadonlyArray<string>
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface RerankCapabilities {
   /** Whether documents may be images. */
   readonly image_documents: boolean
@@ -57,6 +68,7 @@ export interface RerankCapabilities {
 /**
  * What the model does not support in the request: every image, if it ranks text only.
  *
+ * @category validation
  * @since 0.1.0
  */
 export const unsupported = (

@@ -18,6 +18,7 @@ import * as FairShare from "./FairShare.ts"
 /**
  * What one call can acquire. All of it is released when the call ends.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Lease {
@@ -30,6 +31,7 @@ export interface Lease {
 /**
  * The memory for answers of upstreams.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface ResponseMemory {
@@ -48,6 +50,7 @@ const costPerByte = 4
 /**
  * The memory that this process may use: the limit of its heap, its container or the machine.
  *
+ * @category measuring
  * @since 0.1.0
  */
 export const processLimit = (): number => {
@@ -58,6 +61,7 @@ export const processLimit = (): number => {
 /**
  * Makes a memory budget of this many bytes.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (bytes: number): ResponseMemory => {
@@ -89,6 +93,7 @@ export const make = (bytes: number): ResponseMemory => {
 /**
  * The memory for answers. Default: a quarter of what the process may use, shared by all adapters.
  *
+ * @category references
  * @since 0.1.0
  */
 export const ResponseMemory = Context.Reference<ResponseMemory>("@model-gateway/offers/ResponseMemory", {

@@ -40,6 +40,7 @@ const lowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) =>
  * for <redacted>"
  * ```
  *
+ * @category converting
  * @since 0.1.0
  */
 export const withoutSecrets = (text: string, secrets: ReadonlyArray<Redacted.Redacted<string> | undefined>): string => {
@@ -125,6 +126,7 @@ const isOpaque = (word: string): boolean =>
  * SafeMessage.redact("cannot read https://cdn.example.com/a.png") // "cannot read <redacted>"
  * ```
  *
+ * @category converting
  * @since 0.1.0
  */
 export const redact = (message: string): string => {
@@ -151,6 +153,7 @@ export const redact = (message: string): string => {
  * SafeMessage.make("Incorrect API key provided: sk-ab***cd") // undefined
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (message: string): string | undefined => {

@@ -11,6 +11,7 @@ import type { AudioSource } from "./AudioSource.ts"
 /**
  * A transcription request, as an offer receives it.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface TranscriptionRequest {
@@ -30,7 +31,10 @@ export interface TranscriptionRequest {
   readonly options?: Schema.JsonObject
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface TranscriptionSegment {
   readonly id: number
   /** Seconds from the start of the audio. */
@@ -46,7 +50,10 @@ export interface TranscriptionSegment {
   readonly speaker?: number
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface TranscriptionWord {
   readonly word: string
   /** Seconds from the start of the audio. */
@@ -55,7 +62,10 @@ export interface TranscriptionWord {
   readonly speaker?: number
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface TranscriptionResponse {
   readonly text: string
   readonly language?: string
@@ -70,7 +80,10 @@ export interface TranscriptionResponse {
   readonly warnings?: ReadonlyArray<string>
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface TranscriptionCapabilities {
   /** The supported audio formats. */
   readonly audio_formats: ReadonlyArray<AudioFormat>
@@ -91,6 +104,7 @@ export interface TranscriptionCapabilities {
 /**
  * What a request asks of a model.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Wanted {
@@ -110,6 +124,7 @@ export interface Wanted {
  * What the model ignores of the request by its capabilities: a sentence for each field. The service
  * adds what the offer's own `ignored` says.
  *
+ * @category validation
  * @since 0.1.0
  */
 export const ignored = (
@@ -131,6 +146,7 @@ export const ignored = (
 /**
  * The field of the request that the audio comes from, for issues.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const audioFieldOf = ({ audio }: TranscriptionRequest): string => audio.field ?? "input_audio.data"
@@ -140,6 +156,7 @@ const whole = (value: number): string => value.toLocaleString("en-US", { maximum
 /**
  * What the model does not support: the audio's format, its size, its length, or `verbose_json`.
  *
+ * @category validation
  * @since 0.1.0
  */
 export const unsupported = (

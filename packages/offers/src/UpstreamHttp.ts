@@ -27,6 +27,7 @@ export { reasonOfTransport } from "./internal/transportFailure.ts"
 /**
  * An upstream's base URL. A path is allowed, for proxies and API versions.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const BaseUrl = Schema.String.check(
@@ -46,6 +47,7 @@ export const BaseUrl = Schema.String.check(
 /**
  * An API key as it can be sent in a header.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ApiKey = Schema.Redacted(
@@ -55,6 +57,7 @@ export const ApiKey = Schema.Redacted(
 /**
  * The header that carries the credential.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Authentication {
@@ -66,6 +69,7 @@ export interface Authentication {
 /**
  * `Authorization: Bearer <credential>`.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const bearer: Authentication = { header: "authorization", scheme: "Bearer" }
@@ -73,6 +77,7 @@ export const bearer: Authentication = { header: "authorization", scheme: "Bearer
 /**
  * What to know of an upstream.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -105,6 +110,7 @@ export interface Options {
  *
  * Most upstreams of videos need it, because their files are on other hosts than their API.
  *
+ * @category references
  * @since 0.1.0
  */
 export const LinkClient = Context.Reference<HttpClient.HttpClient | undefined>(
@@ -115,6 +121,7 @@ export const LinkClient = Context.Reference<HttpClient.HttpClient | undefined>(
 /**
  * The longest wait for an upstream without a time limit of its own.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const defaultTimeLimit = Duration.minutes(5)
@@ -122,6 +129,7 @@ export const defaultTimeLimit = Duration.minutes(5)
 /**
  * One call of an upstream.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Call {
@@ -156,6 +164,7 @@ export type {
 /**
  * A link that an upstream returned, such as the one to a finished video.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Link {
@@ -176,6 +185,7 @@ export interface Link {
 /**
  * Calls one upstream.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface UpstreamHttp {
@@ -280,6 +290,7 @@ const read = (response: HttpClientResponse.HttpClientResponse, maxBytes: number)
  *   })
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function* (

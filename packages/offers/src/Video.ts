@@ -11,6 +11,7 @@ import type { Charge } from "./Pricing.ts"
 /**
  * A video request, as an offer receives it. Without `duration`, the model's default applies.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface VideoRequest extends Pick<
@@ -35,6 +36,7 @@ export interface VideoRequest extends Pick<
  * The upstream's own name of a job: any JSON but null that the adapter needs to find the job again.
  * The service stores it and passes it back unchanged.
  *
+ * @category models
  * @since 0.1.0
  */
 export type JobHandle = Exclude<Schema.Json, null>
@@ -42,6 +44,7 @@ export type JobHandle = Exclude<Schema.Json, null>
 /**
  * A video to make, and the token that identifies the submission.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface VideoSubmission {
@@ -63,6 +66,7 @@ export interface VideoSubmission {
  * One job at an upstream. It includes the request, because a job outlives the process that
  * submitted it, and not every upstream keeps a copy.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface SubmittedVideo {
@@ -73,6 +77,7 @@ export interface SubmittedVideo {
 /**
  * The upstream's status of a video.
  *
+ * @category models
  * @since 0.1.0
  */
 export type VideoStatus = (
@@ -100,6 +105,7 @@ export type VideoStatus = (
 /**
  * A kind of reference asset.
  *
+ * @category models
  * @since 0.1.0
  */
 export type ReferenceKind = "image" | "audio" | "video"
@@ -107,6 +113,7 @@ export type ReferenceKind = "image" | "audio" | "video"
 /**
  * A size that a model makes, and what it is called otherwise.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface VideoSize {
@@ -116,7 +123,10 @@ export interface VideoSize {
   readonly aspect_ratio: AspectRatio
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface VideoCapabilities {
   readonly resolutions: ReadonlyArray<Resolution>
   readonly aspect_ratios: ReadonlyArray<AspectRatio>
@@ -166,6 +176,7 @@ export interface VideoCapabilities {
 /**
  * The request with `resolution` and `aspect_ratio` for its `size`, from the model's table.
  *
+ * @category converting
  * @since 0.1.0
  */
 export const sized = (request: VideoRequest, { sizes = [] }: VideoCapabilities): VideoRequest => {
@@ -261,6 +272,7 @@ const kindOf = (reference: NonNullable<VideoRequest["input_references"]>[number]
 /**
  * The kinds of references in the request that the model uses.
  *
+ * @category validation
  * @since 0.1.0
  */
 export const usedReferences = (
@@ -277,6 +289,7 @@ export const usedReferences = (
  * references to audio and video, and for `seed`. A model that upscales may have no use for a
  * `prompt`.
  *
+ * @category validation
  * @since 0.1.0
  */
 export const ignored = (
@@ -395,6 +408,7 @@ const notOneOf = <A extends string>(
  * What the model does not support in the request. Each issue names the field and the supported
  * values. `alternatives` are the models that take references to images, to name them.
  *
+ * @category validation
  * @since 0.1.0
  */
 export const unsupported = (

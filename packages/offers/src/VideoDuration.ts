@@ -10,6 +10,7 @@ import { type AudioBytes, textAt, viewOf } from "./internal/audioBytes.ts"
 /**
  * What an MP4 file contains.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Measured {
@@ -137,6 +138,7 @@ const read = (bytes: AudioBytes): Measured => {
 /**
  * Measures a file. Returns why it cannot be measured otherwise.
  *
+ * @category measuring
  * @since 0.1.0
  */
 export const measure = (bytes: AudioBytes): Measured | string => {
@@ -154,6 +156,7 @@ export const measure = (bytes: AudioBytes): Measured | string => {
 /**
  * The content of base64, of which only what is read is decoded.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const ofBase64 = (text: string): AudioBytes => {

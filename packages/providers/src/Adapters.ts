@@ -25,6 +25,7 @@ import * as Voyage from "./Voyage.ts"
 /**
  * What the offers of all adapters need to be made.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Services = HttpClient.HttpClient | SecureRandom | FileSystem.FileSystem | ChildProcessSpawner
@@ -32,6 +33,7 @@ export type Services = HttpClient.HttpClient | SecureRandom | FileSystem.FileSys
 /**
  * Any adapter.
  *
+ * @category models
  * @since 0.1.0
  */
 export type AnyAdapter = Adapter<Services>
@@ -39,6 +41,7 @@ export type AnyAdapter = Adapter<Services>
 /**
  * Every adapter, in the order in which their models are listed.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const adapters: ReadonlyArray<AnyAdapter> = [

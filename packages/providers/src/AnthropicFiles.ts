@@ -19,6 +19,7 @@ import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 /**
  * The public API.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const defaultBaseUrl = "https://api.anthropic.com"
@@ -41,6 +42,7 @@ const dialect: FileApi.Dialect = {
 /**
  * Makes the files of Anthropic.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function* ({

@@ -14,6 +14,7 @@ import type { DataPolicy } from "@model-gateway/offers/Offer"
  * Where a price is from. Pages were read as public archives keep them, so one may have changed
  * since: compare a price with your contract before you rely on it.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Source {
@@ -28,6 +29,7 @@ export interface Source {
 /**
  * A built-in model.
  *
+ * @category models
  * @since 0.1.0
  */
 export type BuiltIn = Model & {
@@ -85,6 +87,7 @@ const seedance = [
 /**
  * Every built-in model.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const models: ReadonlyArray<BuiltIn> = [
@@ -665,6 +668,7 @@ export const models: ReadonlyArray<BuiltIn> = [
  * could be read. A contract or a setting of an account can differ: the settings file then declares
  * another policy.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const dataPolicies: Readonly<Record<string, DataPolicy & { readonly source: Source }>> = {
@@ -730,6 +734,7 @@ export const dataPolicies: Readonly<Record<string, DataPolicy & { readonly sourc
  * What is known of an adapter: its built-in models, and what its public service documents of the
  * data in requests.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const of = (

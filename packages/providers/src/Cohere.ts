@@ -244,6 +244,7 @@ const rerank = (
  * const offers = Cohere.adapter.offers(upstream, Cohere.adapter.models)
  * ```
  *
+ * @category adapters
  * @since 0.1.0
  */
 export const adapter: Adapter = {

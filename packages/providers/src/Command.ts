@@ -36,6 +36,7 @@ const Words = Schema.TupleWithRest(Schema.Tuple([Schema.NonEmptyString]), [Schem
  * code, or `auto`), `{temperature}` (0 unless the request says otherwise) and `{model}` (the
  * model's `upstreamId`).
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Parameters = Schema.Struct({
@@ -67,7 +68,10 @@ export const Parameters = Schema.Struct({
   env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Parameters = typeof Parameters.Type
 
 const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin"
@@ -263,6 +267,7 @@ const transcription = Effect.fnUntraced(function* (
  * ])
  * ```
  *
+ * @category adapters
  * @since 0.1.0
  */
 export const adapter: Adapter<FileSystem.FileSystem | ChildProcessSpawner.ChildProcessSpawner> = {

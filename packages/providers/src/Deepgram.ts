@@ -34,6 +34,7 @@ const NotNegative = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
 /**
  * What `parameters` of a model may say.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Parameters = Schema.Struct({
@@ -51,7 +52,10 @@ export const Parameters = Schema.Struct({
   maxSeconds: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0)))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Parameters = typeof Parameters.Type
 
 /** Options that Deepgram bills apart. */
@@ -315,6 +319,7 @@ const transcription = Effect.fnUntraced(function* (
 /**
  * Deepgram: `DEEPGRAM_API_KEY`, `DEEPGRAM_BASE_URL`. See {@link Parameters}.
  *
+ * @category adapters
  * @since 0.1.0
  */
 export const adapter: Adapter = {

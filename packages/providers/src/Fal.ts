@@ -141,6 +141,7 @@ const video = (
  *
  * `parameters` of a model describe its input; see the guide.
  *
+ * @category adapters
  * @since 0.1.0
  */
 export const adapter: Adapter = {

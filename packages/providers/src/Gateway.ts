@@ -55,6 +55,7 @@ const optional = <S extends Schema.Top>(schema: S, value: S["Encoded"]) =>
 /**
  * The `parameters` of a rerank model: what the upstream's model accepts.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const RerankParameters = Schema.Struct({
@@ -65,6 +66,7 @@ export const RerankParameters = Schema.Struct({
 /**
  * The `parameters` of a transcription model.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const TranscriptionParameters = Schema.Struct({
@@ -82,6 +84,7 @@ const Seconds = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
  * The `parameters` of a video model. What they allow and the upstream does not fails the job with
  * the upstream's reason.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const VideoParameters = Schema.Struct({
@@ -472,6 +475,7 @@ const offerOf = Effect.fnUntraced(function* (
  * const offers = Gateway.adapter.offers(upstream, [])
  * ```
  *
+ * @category adapters
  * @since 0.1.0
  */
 export const adapter: Adapter = {

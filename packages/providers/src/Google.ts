@@ -42,6 +42,7 @@ const {
 /**
  * The `parameters` of a model.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Parameters = Schema.Struct({
@@ -277,6 +278,7 @@ const video = (
  * const offers = Google.adapter.offers(upstream, Google.adapter.models)
  * ```
  *
+ * @category adapters
  * @since 0.1.0
  */
 export const adapter: Adapter = {

@@ -31,6 +31,7 @@ const reasonOf = ({ retryAfter, status }: UpstreamHttp.Failure): Reason | undefi
 /**
  * Groq: `GROQ_API_KEY`, `GROQ_BASE_URL`. A model's `parameters` are {@link OpenAi.Parameters}.
  *
+ * @category adapters
  * @since 0.1.0
  */
 export const adapter: Adapter<HttpClient.HttpClient | SecureRandom> = {

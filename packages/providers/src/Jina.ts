@@ -85,6 +85,7 @@ const reasonOf = ({ codes, model, status }: UpstreamHttp.Failure): Reason | unde
  * that Jina takes. `sizePerCall` is in tokens; default: no limit. Set `independentScores` to false
  * for a model that reads its documents together, and `imageTokens` for one that reads images.
  *
+ * @category adapters
  * @since 0.1.0
  */
 export const adapter: Adapter = {

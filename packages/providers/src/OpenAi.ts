@@ -42,6 +42,7 @@ const PositiveInt = Schema.Int.check(Schema.isGreaterThan(0))
 /**
  * What `parameters` of a model may say.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Parameters = Schema.Struct({
@@ -63,7 +64,10 @@ export const Parameters = Schema.Struct({
   maxOutputTokens: Schema.optionalKey(PositiveInt)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Parameters = typeof Parameters.Type
 
 /** How a kind of server that speaks the API differs from OpenAI. */
@@ -282,6 +286,7 @@ const transcription = Effect.fnUntraced(function* (
 /**
  * The offers of models at a server that speaks OpenAI's API.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const offers =
@@ -306,6 +311,7 @@ export const offers =
 /**
  * OpenAI: `OPENAI_API_KEY`, `OPENAI_BASE_URL`. See {@link Parameters}.
  *
+ * @category adapters
  * @since 0.1.0
  */
 export const adapter: Adapter<HttpClient.HttpClient | SecureRandom.SecureRandom> = {

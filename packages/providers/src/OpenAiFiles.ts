@@ -16,6 +16,7 @@ import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 /**
  * The public API.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const defaultBaseUrl = "https://api.openai.com/v1"
@@ -43,6 +44,7 @@ const dialect: FileApi.Dialect = {
 /**
  * Makes the files of OpenAI, or of a service that speaks its API.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function* (options: {

@@ -29,6 +29,7 @@ import type { VideoRequest } from "@model-gateway/offers/Video"
 /**
  * The `parameters` of a model.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Parameters = Schema.Struct({
@@ -236,6 +237,7 @@ const video = (
  * const offers = Runway.adapter.offers(upstream, Runway.adapter.models)
  * ```
  *
+ * @category adapters
  * @since 0.1.0
  */
 export const adapter: Adapter = {

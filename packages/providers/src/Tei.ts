@@ -73,6 +73,7 @@ const reasonOf = ({ codes, message, model, retryAfter, status }: UpstreamHttp.Fa
  * `parameters` of a model: see `Ranking.Parameters`. Defaults: 32 documents and 2,000,000 bytes
  * (`sizePerCall`) per call, as the server's own.
  *
+ * @category adapters
  * @since 0.1.0
  */
 export const adapter: Adapter = {

@@ -64,6 +64,7 @@ const reasonOf = ({ message, model, status }: UpstreamHttp.Failure): Reason | un
  * `parameters` of a model: see `Ranking.Parameters`. Defaults: 1,000 documents and 600,000 tokens
  * (`sizePerCall`) per call, the most that Voyage takes for its current models.
  *
+ * @category adapters
  * @since 0.1.0
  */
 export const adapter: Adapter = {

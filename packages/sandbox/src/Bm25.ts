@@ -46,6 +46,7 @@ const noWords: ReadonlyArray<string> = []
  * words("東京都に住む") // ["東京", "都", "に", "住む"]
  * ```
  *
+ * @category converting
  * @since 0.1.0
  */
 export const words = (text: string): ReadonlyArray<string> => {
@@ -85,7 +86,10 @@ const segmented = (found: ReadonlyArray<string>): ReadonlyArray<string> => {
   })
 }
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface Ranking {
   /** Best first. Equal scores are in the order of the documents. */
   readonly results: ReadonlyArray<{ readonly index: number; readonly relevance_score: number }>
@@ -212,6 +216,7 @@ const cut = (text: string, start: number, end: number): number => {
  * })
  * ```
  *
+ * @category running
  * @since 0.1.0
  */
 export const rank = (query: string, documents: ReadonlyArray<string>, top_n?: number): Effect.Effect<Ranking> => {

@@ -33,6 +33,7 @@ import * as ImageLink from "./internal/imageLink.ts"
 /**
  * The most pixels that an image may have. While an image is decoded, each pixel takes 4 bytes.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const maxPixels = 16_777_216
@@ -40,6 +41,7 @@ export const maxPixels = 16_777_216
 /**
  * The most pixels that all images of a request may have.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const maxTotalPixels = 67_108_864
@@ -47,6 +49,7 @@ export const maxTotalPixels = 67_108_864
 /**
  * The most images of a request by link.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const maxLinks = 64
@@ -71,6 +74,7 @@ const side = 64
  * })
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make: Effect.Effect<

@@ -7,6 +7,7 @@
 /**
  * The lower frequency of each row of the keypad, in hertz.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const rows = [697, 770, 852, 941] as const
@@ -14,6 +15,7 @@ export const rows = [697, 770, 852, 941] as const
 /**
  * The higher frequency of each column of the keypad, in hertz.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const columns = [1209, 1336, 1477, 1633] as const
@@ -21,11 +23,15 @@ export const columns = [1209, 1336, 1477, 1633] as const
 /**
  * The keys, row by row.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const keys = "123A456B789C*0#D"
 
-/** @since 0.1.0 */
+/**
+ * @category options
+ * @since 0.1.0
+ */
 export interface WavOptions {
   /** Samples per second, 8000 to 48,000. Default: 8000. */
   readonly sampleRate?: number
@@ -57,6 +63,7 @@ export interface WavOptions {
  * const bytes = wav("555 0199", { sampleRate: 16_000 })
  * ```
  *
+ * @category running
  * @since 0.1.0
  */
 export const wav = (text: string, options?: WavOptions): Uint8Array<ArrayBuffer> => {

@@ -46,6 +46,7 @@ import * as Wav from "./Wav.ts"
 /**
  * The provider's name.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const name = "sandbox"
@@ -247,6 +248,7 @@ const statusOffers: Offers = [
  * )
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (options?: TitleCardVideo.Options): Effect.Effect<Offers, never, Scope.Scope> =>

@@ -13,6 +13,7 @@ import { ProviderError, Simulated, type SimulatedStatus, simulatedStatuses } fro
 /**
  * The failures that each kind of operation may answer with.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const statuses: Readonly<Record<Kind, ReadonlyArray<SimulatedStatus>>> = {
@@ -31,6 +32,7 @@ export const statuses: Readonly<Record<Kind, ReadonlyArray<SimulatedStatus>>> = 
  * modelId(429) // "sandbox/status-429"
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const modelId = <Status extends SimulatedStatus>(status: Status): `sandbox/status-${Status}` =>
@@ -39,6 +41,7 @@ export const modelId = <Status extends SimulatedStatus>(status: Status): `sandbo
 /**
  * Fails with the status.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const fail = (status: SimulatedStatus): Effect.Effect<never, ProviderError> =>

@@ -19,6 +19,7 @@ import { Job, Message } from "./internal/titleCardJob.ts"
 /**
  * The requested size is not supported. The message lists the supported ones.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class SizeError extends Schema.TaggedError<SizeError>("@model-gateway/sandbox/SizeError")("SizeError", {
@@ -28,6 +29,7 @@ export class SizeError extends Schema.TaggedError<SizeError>("@model-gateway/san
 /**
  * The rendering thread failed: it ran out of memory, or a library failed.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class RenderError extends Schema.TaggedError<RenderError>("@model-gateway/sandbox/RenderError")("RenderError", {
@@ -38,6 +40,7 @@ export class RenderError extends Schema.TaggedError<RenderError>("@model-gateway
 /**
  * Width and height in pixels, both even.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Size {
@@ -49,6 +52,7 @@ export interface Size {
  * The supported resolutions. `p` values name the shorter side; `1K` is 1024 pixels on the longer
  * side, as 2K and 4K are 2048 and 4096.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const resolutions = ["480p", "720p", "768p", "1080p", "1K"] as const satisfies ReadonlyArray<Resolution>
@@ -69,6 +73,7 @@ const even = (length: number): number => 2 * Math.round(length / 2)
  * sizeOf({ size: "640x360" }) // 640 × 360
  * ```
  *
+ * @category converting
  * @since 0.1.0
  */
 export const sizeOf = (request: {
@@ -132,6 +137,7 @@ const namedSize = (resolution: (typeof resolutions)[number], aspect_ratio: Aspec
 /**
  * Frames per second.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const frameRate = 24
@@ -139,6 +145,7 @@ export const frameRate = 24
 /**
  * What to render.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Card extends Size {
@@ -172,6 +179,7 @@ const worker = new URL(`./internal/titleCardWorker.${import.meta.url.endsWith(".
  * })
  * ```
  *
+ * @category running
  * @since 0.1.0
  */
 export const render = (

@@ -22,6 +22,7 @@ import { maxDuration, microCreditsPerSecond } from "./TitleCardVideo.ts"
 /**
  * The model's id.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const id = "sandbox/title-card-upscaler"
@@ -29,6 +30,7 @@ export const id = "sandbox/title-card-upscaler"
 /**
  * The `upscale_factor` of a request without one.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const defaultFactor = 2
@@ -36,6 +38,7 @@ export const defaultFactor = 2
 /**
  * The greatest `creativity`. The least is 0.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const maxCreativity = 1
@@ -43,6 +46,7 @@ export const maxCreativity = 1
 /**
  * What it takes.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const capabilities: VideoOffer["capabilities"] = {
@@ -93,6 +97,7 @@ const givenIn = ({ input_references = [] }: VideoRequest): Given | undefined => 
 /**
  * The cost of upscaling the video of a request: that of its seconds.
  *
+ * @category pricing
  * @since 0.1.0
  */
 export const quote = (request: VideoRequest): MicroCredits => {
@@ -137,6 +142,7 @@ const encodeHandle = (id: string, card: TitleCard.Card): JobHandle => ({ id: `up
 /**
  * Makes the calls, which share renders with those of title cards.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (renders: Renders): Calls =>

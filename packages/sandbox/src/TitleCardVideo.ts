@@ -20,6 +20,7 @@ import * as TitleCard from "./TitleCard.ts"
 /**
  * Default duration in seconds.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const defaultDuration = 5
@@ -27,6 +28,7 @@ export const defaultDuration = 5
 /**
  * Maximum duration in seconds.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const maxDuration: number = Bounds.maxDuration
@@ -34,6 +36,7 @@ export const maxDuration: number = Bounds.maxDuration
 /**
  * Price in micro-credits per second of video.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const microCreditsPerSecond: number = Renders.microCreditsPerSecond
@@ -43,6 +46,7 @@ const durationOf = ({ duration = defaultDuration }: VideoRequest): number => dur
 /**
  * The cost of a card.
  *
+ * @category pricing
  * @since 0.1.0
  */
 export const quote = (request: VideoRequest): MicroCredits => cost(microCreditsPerSecond, durationOf(request))
@@ -50,11 +54,15 @@ export const quote = (request: VideoRequest): MicroCredits => cost(microCreditsP
 /**
  * The part of the offer that renders.
  *
+ * @category models
  * @since 0.1.0
  */
 export type TitleCards = Renders.Calls
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Options = Renders.Options
 
 const invalid = (path: string, message: string) => invalidFields([{ path, message }])
@@ -84,6 +92,7 @@ const jobIdOf = (handle: JobHandle): string => (typeof handle === "string" ? han
 /**
  * Makes the calls of renders that other models share.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const of = (renders: Renders.Renders): TitleCards =>
@@ -97,6 +106,7 @@ export const of = (renders: Renders.Renders): TitleCards =>
 /**
  * Makes the calls. Closing the scope ends every render.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (options?: Options): Effect.Effect<TitleCards, never, Scope.Scope> =>

@@ -40,6 +40,7 @@ const pause = 0.5
 /**
  * One key press.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Press {
@@ -67,6 +68,7 @@ export interface Press {
  * )
  * ```
  *
+ * @category running
  * @since 0.1.0
  */
 export const presses = Effect.fnUntraced(function* (audio: Wav) {
@@ -98,6 +100,7 @@ export const presses = Effect.fnUntraced(function* (audio: Wav) {
 /**
  * Presses grouped by pauses of half a second or more.
  *
+ * @category running
  * @since 0.1.0
  */
 export const segments = (

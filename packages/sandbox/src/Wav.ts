@@ -9,6 +9,7 @@ import { Effect, Schema } from "effect"
 /**
  * The bytes are not WAV audio, or of an unsupported kind. The message says which.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class WavError extends Schema.TaggedError<WavError>("@model-gateway/sandbox/WavError")("WavError", {
@@ -18,6 +19,7 @@ export class WavError extends Schema.TaggedError<WavError>("@model-gateway/sandb
 /**
  * WAV audio. Samples are read from the original bytes.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Wav {
@@ -49,6 +51,7 @@ export interface Wav {
  * const duration = Effect.map(parse(wav("0")), (audio) => audio.duration) // 0.3
  * ```
  *
+ * @category decoding
  * @since 0.1.0
  */
 export const parse = (bytes: Uint8Array): Effect.Effect<Wav, WavError> =>

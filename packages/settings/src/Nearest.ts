@@ -35,6 +35,7 @@ const farness = (a: string, b: string): number => {
 /**
  * The candidate that is nearest, the first of several. `candidates` must not be empty.
  *
+ * @category measuring
  * @since 0.1.0
  */
 export const nearest = (name: string, candidates: ReadonlyArray<string>): string =>

@@ -42,6 +42,7 @@ import {
 /**
  * The environment variable of a setting with this name, unless its declaration has another.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const variableOf = (name: string): string => name.toUpperCase().replaceAll("-", "_")
@@ -49,6 +50,7 @@ export const variableOf = (name: string): string => name.toUpperCase().replaceAl
 /**
  * The declaration of one setting.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Setting<out A> {
@@ -84,6 +86,7 @@ export interface Setting<out A> {
 /**
  * Settings by their keys in a settings file.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Group {
@@ -93,6 +96,7 @@ export interface Group {
 /**
  * The values of a group.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Values<G> = { readonly [Key in keyof G]: G[Key] extends Setting<infer A> ? A : Values<G[Key]> }
@@ -100,6 +104,7 @@ export type Values<G> = { readonly [Key in keyof G]: G[Key] extends Setting<infe
 /**
  * Some values of a group.
  *
+ * @category models
  * @since 0.1.0
  */
 export type PartialValues<G> = {
@@ -109,6 +114,7 @@ export type PartialValues<G> = {
 /**
  * A setting with its place in a group: `["videos", "concurrency"]`.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Entry {
@@ -119,6 +125,7 @@ export interface Entry {
 /**
  * What every kind of setting has.
  *
+ * @category options
  * @since 0.1.0
  */
 export interface Options {
@@ -190,6 +197,7 @@ const range = ({ maximum, minimum }: Bounds) =>
 /**
  * A whole number.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const integer = (name: string, { what = "a whole number", ...options }: Options & Bounds): Setting<number> =>
@@ -198,6 +206,7 @@ export const integer = (name: string, { what = "a whole number", ...options }: O
 /**
  * A number.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const number = (name: string, { what = "a number", ...options }: Options & Bounds): Setting<number> =>
@@ -206,6 +215,7 @@ export const number = (name: string, { what = "a number", ...options }: Options 
 /**
  * A number of bytes, at least 1, written as such or with a unit: `8 MiB`.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const size = <Default extends number | undefined>(
@@ -237,6 +247,7 @@ const units = [
 /**
  * A duration in words, as a setting is written: `30 seconds`.
  *
+ * @category formatting
  * @since 0.1.0
  */
 export const formatDuration = (duration: Duration.Duration): string => {
@@ -272,6 +283,7 @@ const spanAllowed = ({ maximum, minimum }: Span): string => {
 /**
  * A duration, written as `20 seconds`.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const duration = (
@@ -288,6 +300,7 @@ export const duration = (
 /**
  * A duration, or `never`, which is undefined and the default.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const durationOrNever = (name: string, options: Options & Span): Setting<Duration.Duration | undefined> => {
@@ -309,6 +322,7 @@ export const durationOrNever = (name: string, options: Options & Span): Setting<
 /**
  * One of several words.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const literals = <const Values extends ReadonlyArray<string>>(
@@ -321,6 +335,7 @@ export const literals = <const Values extends ReadonlyArray<string>>(
 /**
  * A text that `schema` allows, which `allowed` describes in errors. Default: any that is not empty.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const text = <Default extends string | undefined>(
@@ -336,6 +351,7 @@ export const text = <Default extends string | undefined>(
  * A list, empty by default. The errors of `item` are shown, so its checks should state what is
  * wrong with an item, as a sentence.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const list = <A>(
@@ -361,6 +377,7 @@ export const list = <A>(
 /**
  * A secret text. Without it the value is undefined.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const secret = (
@@ -376,6 +393,7 @@ export const secret = (
 /**
  * Whether a member of a group is a setting. Otherwise it is a group.
  *
+ * @category guards
  * @since 0.1.0
  */
 export const isSetting = (node: Setting<unknown> | Group): node is Setting<unknown> =>
@@ -384,6 +402,7 @@ export const isSetting = (node: Setting<unknown> | Group): node is Setting<unkno
 /**
  * All settings of a group, in the order of their declarations.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const entries = (group: Group, prefix: ReadonlyArray<string> = []): ReadonlyArray<Entry> =>
@@ -396,6 +415,7 @@ export const entries = (group: Group, prefix: ReadonlyArray<string> = []): Reado
  * The group with this prefix for the environment variables of its settings, such as `MY_APP_`.
  * Variables that a declaration names itself stay as they are.
  *
+ * @category combinators
  * @since 0.1.0
  */
 export function prefixed<G extends Group>(prefix: string, group: G): G
@@ -409,6 +429,7 @@ export function prefixed(prefix: string, group: Group): Group {
 /**
  * What is declared under a key. Undefined: nothing.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const lookup = (group: Group, key: string): Setting<unknown> | Group | undefined =>
@@ -428,6 +449,7 @@ function build(group: Group, valueOf: (entry: Entry) => unknown): unknown {
 /**
  * Reads all settings of a group from their environment variables.
  *
+ * @category configuration
  * @since 0.1.0
  */
 export const config = <G extends Group>(group: G): Config.Config<Values<G>> => {
@@ -444,6 +466,7 @@ export const config = <G extends Group>(group: G): Config.Config<Values<G>> => {
  * Adds the defaults to some values of a group. Throws a `RangeError` on a value that is not
  * allowed.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = <G extends Group>(group: G, values: PartialValues<G>): Values<G> =>
@@ -463,6 +486,7 @@ const withoutUsers = (text: string): string => text.replaceAll(/\/\/[^/\s"]*@/g,
 /**
  * A value in an error message. Never contains the user name and password of a URL.
  *
+ * @category formatting
  * @since 0.1.0
  */
 export const format = (value: unknown): string =>
@@ -472,6 +496,7 @@ export const format = (value: unknown): string =>
  * What is wrong with a value, as a sentence: `--port is "x", which is not a port from 0 to 65535.`
  * Never contains the value of a secret, nor the user name and password of a URL.
  *
+ * @category formatting
  * @since 0.1.0
  */
 export const problem = (
@@ -490,6 +515,7 @@ export const problem = (
 /**
  * The JSON Schema of a group.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface ObjectSchema extends JsonSchema.JsonSchema {
@@ -499,6 +525,7 @@ export interface ObjectSchema extends JsonSchema.JsonSchema {
 /**
  * The JSON Schema (draft 7) of a settings file.
  *
+ * @category converting
  * @since 0.1.0
  */
 export const jsonSchema = (group: Group): ObjectSchema => ({

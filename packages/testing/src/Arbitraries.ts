@@ -49,249 +49,420 @@ const withoutNegativeZero = (value: unknown): unknown =>
         ? Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withoutNegativeZero(field)]))
         : value
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const workspaceId: Arbitrary.Arbitrary<typeof Identifiers.WorkspaceId.Type> = /* @__PURE__ */ wire(
   Identifiers.WorkspaceId
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const guardrailId: Arbitrary.Arbitrary<typeof Identifiers.GuardrailId.Type> = /* @__PURE__ */ wire(
   Identifiers.GuardrailId
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const fileId: Arbitrary.Arbitrary<typeof Identifiers.FileId.Type> = /* @__PURE__ */ wire(Identifiers.FileId)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const videoId: Arbitrary.Arbitrary<typeof Identifiers.VideoId.Type> = /* @__PURE__ */ wire(Identifiers.VideoId)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const keyHash: Arbitrary.Arbitrary<typeof Identifiers.KeyHash.Type> = /* @__PURE__ */ wire(Identifiers.KeyHash)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const timestamp: Arbitrary.Arbitrary<typeof Identifiers.Timestamp.Type> = /* @__PURE__ */ wire(
   Identifiers.Timestamp
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const idempotencyKey: Arbitrary.Arbitrary<typeof Identifiers.IdempotencyKey.Type> = /* @__PURE__ */ wire(
   Identifiers.IdempotencyKey
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const preferences: Arbitrary.Arbitrary<typeof Routing.Preferences.Type> = /* @__PURE__ */ wire(
   Routing.Preferences
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const trace: Arbitrary.Arbitrary<typeof Trace.Metadata.Type> = /* @__PURE__ */ wire(Trace.Metadata)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const rerankRequest: Arbitrary.Arbitrary<typeof Rerank.Request.Type> = /* @__PURE__ */ wire(Rerank.Request)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const rerankResponse: Arbitrary.Arbitrary<typeof Rerank.Response.Type> = /* @__PURE__ */ wire(Rerank.Response)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const transcriptionRequest: Arbitrary.Arbitrary<typeof Transcription.Request.Type> = /* @__PURE__ */ wire(
   Transcription.Request
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const transcriptionResponse: Arbitrary.Arbitrary<typeof Transcription.Response.Type> = /* @__PURE__ */ wire(
   Transcription.Response
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const videoRequest: Arbitrary.Arbitrary<typeof Video.Request.Type> = /* @__PURE__ */ wire(Video.Request)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const videoJob: Arbitrary.Arbitrary<typeof Video.Job.Type> = /* @__PURE__ */ wire(Video.Job)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const videoJobList: Arbitrary.Arbitrary<typeof Video.JobList.Type> = /* @__PURE__ */ wire(Video.JobList)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const deletion: Arbitrary.Arbitrary<typeof Files.Deletion.Type> = /* @__PURE__ */ wire(Files.Deletion)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const file: Arbitrary.Arbitrary<typeof Files.File.Type> = /* @__PURE__ */ wire(Files.File)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const fileList: Arbitrary.Arbitrary<typeof Files.FileList.Type> = /* @__PURE__ */ wire(Files.FileList)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const keyRecord: Arbitrary.Arbitrary<typeof CurrentKey.KeyRecord.Type> = /* @__PURE__ */ wire(
   CurrentKey.KeyRecord
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const currentKeyResponse: Arbitrary.Arbitrary<typeof CurrentKey.Response.Type> = /* @__PURE__ */ wire(
   CurrentKey.Response
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const guardrail: Arbitrary.Arbitrary<typeof Guardrails.Guardrail.Type> = /* @__PURE__ */ wire(
   Guardrails.Guardrail
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const guardrailCreateRequest: Arbitrary.Arbitrary<typeof Guardrails.CreateRequest.Type> = /* @__PURE__ */ wire(
   Guardrails.CreateRequest
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const guardrailUpdateRequest: Arbitrary.Arbitrary<typeof Guardrails.UpdateRequest.Type> = /* @__PURE__ */ wire(
   Guardrails.UpdateRequest
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const guardrailResponse: Arbitrary.Arbitrary<typeof Guardrails.Response.Type> = /* @__PURE__ */ wire(
   Guardrails.Response
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const guardrailListResponse: Arbitrary.Arbitrary<typeof Guardrails.ListResponse.Type> = /* @__PURE__ */ wire(
   Guardrails.ListResponse
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const assignRequest: Arbitrary.Arbitrary<typeof Guardrails.AssignRequest.Type> = /* @__PURE__ */ wire(
   Guardrails.AssignRequest
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const assignResponse: Arbitrary.Arbitrary<typeof Guardrails.AssignResponse.Type> = /* @__PURE__ */ wire(
   Guardrails.AssignResponse
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const unassignResponse: Arbitrary.Arbitrary<typeof Guardrails.UnassignResponse.Type> = /* @__PURE__ */ wire(
   Guardrails.UnassignResponse
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const assignmentList: Arbitrary.Arbitrary<typeof Guardrails.AssignmentList.Type> = /* @__PURE__ */ wire(
   Guardrails.AssignmentList
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const key: Arbitrary.Arbitrary<typeof Keys.Key.Type> = /* @__PURE__ */ wire(Keys.Key)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const keyCreateRequest: Arbitrary.Arbitrary<typeof Keys.CreateRequest.Type> = /* @__PURE__ */ wire(
   Keys.CreateRequest
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const keyCreateResponse: Arbitrary.Arbitrary<typeof Keys.CreateResponse.Type> = /* @__PURE__ */ wire(
   Keys.CreateResponse
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const ephemeralKeyRequest: Arbitrary.Arbitrary<typeof Keys.EphemeralRequest.Type> = /* @__PURE__ */ wire(
   Keys.EphemeralRequest
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const ephemeralKeyResponse: Arbitrary.Arbitrary<typeof Keys.EphemeralResponse.Type> = /* @__PURE__ */ wire(
   Keys.EphemeralResponse
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const keyUpdateRequest: Arbitrary.Arbitrary<typeof Keys.UpdateRequest.Type> = /* @__PURE__ */ wire(
   Keys.UpdateRequest
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const keyResponse: Arbitrary.Arbitrary<typeof Keys.Response.Type> = /* @__PURE__ */ wire(Keys.Response)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const keyListResponse: Arbitrary.Arbitrary<typeof Keys.ListResponse.Type> = /* @__PURE__ */ wire(
   Keys.ListResponse
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const model: Arbitrary.Arbitrary<typeof Models.Model.Type> = /* @__PURE__ */ wire(Models.Model)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const modelListResponse: Arbitrary.Arbitrary<typeof Models.ListResponse.Type> = /* @__PURE__ */ wire(
   Models.ListResponse
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const modelCountResponse: Arbitrary.Arbitrary<typeof Models.CountResponse.Type> = /* @__PURE__ */ wire(
   Models.CountResponse
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const modelResponse: Arbitrary.Arbitrary<typeof Models.Response.Type> = /* @__PURE__ */ wire(Models.Response)
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const modelEndpoint: Arbitrary.Arbitrary<typeof ModelEndpoints.Endpoint.Type> = /* @__PURE__ */ wire(
   ModelEndpoints.Endpoint
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const modelEndpointsResponse: Arbitrary.Arbitrary<typeof ModelEndpoints.Response.Type> = /* @__PURE__ */ wire(
   ModelEndpoints.Response
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const videoModel: Arbitrary.Arbitrary<typeof VideoModels.VideoModel.Type> = /* @__PURE__ */ wire(
   VideoModels.VideoModel
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const videoModelListResponse: Arbitrary.Arbitrary<typeof VideoModels.ListResponse.Type> = /* @__PURE__ */ wire(
   VideoModels.ListResponse
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const provider: Arbitrary.Arbitrary<typeof Providers.Provider.Type> = /* @__PURE__ */ wire(Providers.Provider)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const providerListResponse: Arbitrary.Arbitrary<typeof Providers.ListResponse.Type> = /* @__PURE__ */ wire(
   Providers.ListResponse
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const workspace: Arbitrary.Arbitrary<typeof Workspaces.Workspace.Type> = /* @__PURE__ */ wire(
   Workspaces.Workspace
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const workspaceCreateRequest: Arbitrary.Arbitrary<typeof Workspaces.CreateRequest.Type> = /* @__PURE__ */ wire(
   Workspaces.CreateRequest
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const workspaceUpdateRequest: Arbitrary.Arbitrary<typeof Workspaces.UpdateRequest.Type> = /* @__PURE__ */ wire(
   Workspaces.UpdateRequest
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const credits: Arbitrary.Arbitrary<typeof Credits.Credits.Type> = /* @__PURE__ */ wire(Credits.Credits)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const creditsResponse: Arbitrary.Arbitrary<typeof Credits.Response.Type> = /* @__PURE__ */ wire(Credits.Response)
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const addCreditsRequest: Arbitrary.Arbitrary<typeof Workspaces.AddCreditsRequest.Type> = /* @__PURE__ */ wire(
   Workspaces.AddCreditsRequest
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const workspaceResponse: Arbitrary.Arbitrary<typeof Workspaces.Response.Type> = /* @__PURE__ */ wire(
   Workspaces.Response
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const workspaceListResponse: Arbitrary.Arbitrary<typeof Workspaces.ListResponse.Type> = /* @__PURE__ */ wire(
   Workspaces.ListResponse
 )
 
-/** @since 0.1.0 */
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const workspaceDeleteResponse: Arbitrary.Arbitrary<typeof Workspaces.DeleteResponse.Type> = /* @__PURE__ */ wire(
   Workspaces.DeleteResponse
 )

@@ -39,6 +39,7 @@ type Answer = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientErr
 /**
  * An error status of the contract.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Status = Envelope.ErrorStatus
@@ -47,6 +48,7 @@ export type Status = Envelope.ErrorStatus
  * A fault that replaces the response. The request does not reach the gateway. `status` is the
  * contract's status that it returns, if any.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Fault<out S extends Status = never> {
@@ -58,6 +60,7 @@ export interface Fault<out S extends Status = never> {
 /**
  * A fault that changes the gateway's real response.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Disturbance {
@@ -68,6 +71,7 @@ export interface Disturbance {
 /**
  * The fault for one request.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Step<S extends Status = Status> = Fault<S> | Disturbance
@@ -75,6 +79,7 @@ export type Step<S extends Status = Status> = Fault<S> | Disturbance
 /**
  * A step for all requests within a time. See {@link outage}.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Outage<out S extends Status = never> {
@@ -89,6 +94,7 @@ export interface Outage<out S extends Status = never> {
  * A list has one step for each request in order, then none. A single step applies to all requests,
  * an outage to those within its time.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Plan<S extends Status = Status> = Step<S> | ReadonlyArray<Step<S>> | Outage<S>
@@ -97,6 +103,7 @@ export type Plan<S extends Status = Status> = Step<S> | ReadonlyArray<Step<S>> |
  * One plan for all requests, or a plan for each operation. A status must be one that the operation
  * can return. For any other, use {@link response}.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Plans = Plan | { readonly [Op in Operation]?: Plan<StatusOf<Op>> }
@@ -110,6 +117,7 @@ const fault = <S extends Status = never>(answer: Fault<S>["answer"], status?: S)
 /**
  * Applies a step to the first `count` requests.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const first = <A extends Step>(count: number, step: A): ReadonlyArray<A> =>
@@ -118,6 +126,7 @@ export const first = <A extends Step>(count: number, step: A): ReadonlyArray<A> 
 /**
  * No fault: the request gets its real response. Use it within a list.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const none: Disturbance = { _tag: "Disturbance", disturb: (answer) => answer }
@@ -126,6 +135,7 @@ export const none: Disturbance = { _tag: "Disturbance", disturb: (answer) => ans
  * Applies a step to all requests within a time, by the current `Clock`: the gateway is down for a
  * minute, then it is back. `GatewayTest.fastForward` moves the TestClock through it.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const outage = <S extends Status = never>(
@@ -147,6 +157,7 @@ export const outage = <S extends Status = never>(
  * Returns an error of the contract in its envelope, with a `retry-after` header if `retryAfter` is
  * set.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const status = <const S extends Status>(
@@ -181,6 +192,7 @@ export const status = <const S extends Status>(
 /**
  * Returns any response. Defaults: status 200, `application/json`, an empty body.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const response = (options: {
@@ -192,6 +204,7 @@ export const response = (options: {
 /**
  * Returns JSON that does not match the contract. Default for `status`: 200.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const wrongShape: (options?: { readonly status?: number; readonly json?: unknown }) => Fault = (options) =>
@@ -200,6 +213,7 @@ export const wrongShape: (options?: { readonly status?: number; readonly json?: 
 /**
  * Returns incomplete JSON. Default for `status`: 200.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const notJson: (options?: { readonly status?: number }) => Fault = (options) =>
@@ -208,6 +222,7 @@ export const notJson: (options?: { readonly status?: number }) => Fault = (optio
 /**
  * Returns an HTML page, like a proxy. Default for `status`: 502.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const html: (options?: { readonly status?: number }) => Fault = (options) => {
@@ -223,6 +238,7 @@ export const html: (options?: { readonly status?: number }) => Fault = (options)
  * Closes the connection before a response arrives. The program cannot know whether the gateway did
  * the work. Here it did not.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const cut: Fault = fault((request) =>
@@ -236,6 +252,7 @@ export const cut: Fault = fault((request) =>
 /**
  * Never responds.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const silence: Fault = fault(() => Effect.never)
@@ -243,6 +260,7 @@ export const silence: Fault = fault(() => Effect.never)
 /**
  * Delays the real response, by the current `Clock`: the TestClock in a test of `@effect/vitest`.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const slow = (by: Duration.Input): Disturbance => ({
@@ -254,6 +272,7 @@ export const slow = (by: Duration.Input): Disturbance => ({
  * Closes the connection within the body of the real response, after the given number of bytes. The
  * gateway did the work. Default for `after`: 10.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const cutBody = (options?: { readonly after?: number }): Disturbance =>
@@ -263,6 +282,7 @@ export const cutBody = (options?: { readonly after?: number }): Disturbance =>
  * Sends the given number of bytes of the real response's body, then nothing more. The connection
  * stays open. The gateway did the work. Default for `after`: 10.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const stallBody = (options?: { readonly after?: number }): Disturbance =>
@@ -320,6 +340,7 @@ const answerOf =
 /**
  * Whether a value is a {@link Fault}.
  *
+ * @category guards
  * @since 0.1.0
  */
 export const isFault = (value: unknown): value is Fault<Status> =>
@@ -331,6 +352,7 @@ const isPlan = (plans: Plans): plans is Plan => Array.isArray(plans) || "_tag" i
  * Makes a client that applies the faults before the given client. Each run of the Effect counts
  * requests from the beginning.
  *
+ * @category combinators
  * @since 0.1.0
  */
 export const before = (client: HttpClient.HttpClient, plans: Plans): Effect.Effect<HttpClient.HttpClient> =>
@@ -364,6 +386,7 @@ const operationOf = (request: HttpClientRequest.HttpClientRequest): Operation | 
 /**
  * Applies the faults to the `HttpClient` in the context, which can be a real one.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layer = (plans: Plans): Layer.Layer<HttpClient.HttpClient, never, HttpClient.HttpClient> =>

@@ -54,6 +54,7 @@ import * as Recorder from "./Recorder.ts"
  * - `call`: the number of the request, counted from 1 for each operation, including retries;
  * - `http`: the HTTP request, for anything that is not in the contract.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Call<Op extends Operation> = Request<Op> & { readonly call: number; readonly http: HttpClientRequest }
@@ -62,6 +63,7 @@ export type Call<Op extends Operation> = Request<Op> & { readonly call: number; 
  * A response: the success in its wire format, an Effect that succeeds with it or fails with one of
  * the operation's errors (an error itself is such an Effect), or a fault.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Answer<Op extends Operation> =
@@ -72,6 +74,7 @@ export type Answer<Op extends Operation> =
 /**
  * The script for one request: a response, or a function from the request to a response.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Script<Op extends Operation> = Answer<Op> | ((call: Call<Op>) => Answer<Op>)
@@ -80,6 +83,7 @@ export type Script<Op extends Operation> = Answer<Op> | ((call: Call<Op>) => Ans
  * The handler of an operation: one script for all requests, or a list with one script for each
  * request in order, including retries. A request after the end of the list fails the test.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Handler<Op extends Operation> = Script<Op> | ReadonlyArray<Script<Op>>
@@ -88,6 +92,7 @@ export type Handler<Op extends Operation> = Script<Op> | ReadonlyArray<Script<Op
  * Handlers for the operations that the program under test may call. Calling any other operation
  * fails the test with a {@link ScriptError}.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Handlers = { readonly [Op in Operation]?: Handler<Op> }
@@ -98,6 +103,7 @@ export type Handlers = { readonly [Op in Operation]?: Handler<Op> }
  * released, so that the test fails even if the program catches defects or calls from a detached
  * fiber.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class ScriptError extends Data.TaggedError("ScriptError")<{
@@ -106,6 +112,7 @@ export class ScriptError extends Data.TaggedError("ScriptError")<{
 }> {}
 
 /**
+ * @category options
  * @since 0.1.0
  */
 export interface Options extends Partial<GatewayConfig.Options> {
@@ -118,6 +125,7 @@ export interface Options extends Partial<GatewayConfig.Options> {
  * the scope fails with the first {@link ScriptError}, or other defect of a handler, that the program
  * has not failed with.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const makeHttpClient = (handlers: Handlers): Effect.Effect<HttpClient.HttpClient, never, Scope.Scope> =>
@@ -228,6 +236,7 @@ const isFunction = (value: unknown): value is (call: unknown) => unknown => type
  * `options` includes the options of `GatewayConfig.make`, for example to test a failing credential
  * or a small retry budget. Default base URL: `http://gateway.test/api/v1`.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layer = (
@@ -255,6 +264,7 @@ export const layer = (
 /**
  * Provides the scripted gateway as an `HttpClient`.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layerHttpClient = (handlers: Handlers): Layer.Layer<HttpClient.HttpClient> =>
@@ -264,6 +274,7 @@ export const layerHttpClient = (handlers: Handlers): Layer.Layer<HttpClient.Http
  * Provides the default retry policy without delays, also for `Retry-After`, so that a test of
  * retries need not adjust the clock. It does not change a policy that the program itself sets.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layerNoWaits: Layer.Layer<never> = Layer.succeed(
@@ -293,6 +304,7 @@ export const layerNoWaits: Layer.Layer<never> = Layer.succeed(
  * )
  * ```
  *
+ * @category combinators
  * @since 0.1.0
  */
 export const fastForward = <A, E, R>(

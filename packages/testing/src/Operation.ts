@@ -17,6 +17,7 @@ type Endpoints = HttpApiGroup.Endpoints<Groups[keyof Groups]>
 /**
  * An operation's name in the contract: `"rerank"`, `"deleteFile"`, …
  *
+ * @category models
  * @since 0.1.0
  */
 export type Operation = Endpoints["identifier"]
@@ -24,6 +25,7 @@ export type Operation = Endpoints["identifier"]
 /**
  * The endpoint of an operation.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Endpoint<Op extends Operation> = HttpApiEndpoint.WithIdentifier<Endpoints, Op>
@@ -31,6 +33,7 @@ export type Endpoint<Op extends Operation> = HttpApiEndpoint.WithIdentifier<Endp
 /**
  * The errors of an operation: exactly those of its statuses.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure<Op extends Operation> = Endpoint<Op>["~Error"]["Type"]
@@ -38,6 +41,7 @@ export type Failure<Op extends Operation> = Endpoint<Op>["~Error"]["Type"]
 /**
  * The error statuses of an operation.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Status<Op extends Operation> = Failure<Op>["error"]["code"]
@@ -46,6 +50,7 @@ export type Status<Op extends Operation> = Failure<Op>["error"]["code"]
  * The response of an operation in its wire format: GET `/key` returns `{ data: … }`. If the
  * contract returns bytes: a `Uint8Array` or a Stream.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Success<Op extends Operation> = Endpoint<Op>["~Success"] extends HttpApiSchema.StreamUint8Array
@@ -56,6 +61,7 @@ export type Success<Op extends Operation> = Endpoint<Op>["~Success"] extends Htt
  * A request, decoded with the operation's schemas. It has only the parts that the operation has. An
  * uploaded file is a `File`.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Request<Op extends Operation> = { readonly operation: Op } & Part<"params", Endpoint<Op>["~Params"]> &
@@ -80,6 +86,7 @@ type Payload<A> = A extends { readonly file: Multipart.PersistedFile }
 /**
  * The names of all operations.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const all: ReadonlyArray<Operation> = Array.from(endpoints, ({ identifier }) => identifier)

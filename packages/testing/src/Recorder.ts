@@ -30,6 +30,7 @@ import type { Operation, Request } from "./Operation.ts"
  * The outcome of a request: the status of its response, `"cut"` if the connection failed,
  * `"abandoned"` if the program stopped waiting, `"pending"` while it waits.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Outcome = number | "cut" | "abandoned" | "pending"
@@ -37,6 +38,7 @@ export type Outcome = number | "cut" | "abandoned" | "pending"
 /**
  * The recorded data of any request.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Sent {
@@ -57,6 +59,7 @@ export interface Sent {
 /**
  * A recorded request of one operation.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface RecordedOf<Op extends Operation> extends Sent {
@@ -69,6 +72,7 @@ export interface RecordedOf<Op extends Operation> extends Sent {
  * A recorded request, discriminated by `operation`. `operation` is undefined if the contract has no
  * such path and method.
  *
+ * @category models
  * @since 0.1.0
  */
 export type Recorded =
@@ -76,6 +80,7 @@ export type Recorded =
   | (Sent & { readonly operation: undefined; readonly request: undefined })
 
 /**
+ * @category services
  * @since 0.1.0
  */
 export class Recorder extends Context.Service<
@@ -95,6 +100,7 @@ export class Recorder extends Context.Service<
 /**
  * Makes an empty recorder.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make: Effect.Effect<Recorder["Service"]> = Effect.sync(() => {
@@ -176,6 +182,7 @@ const redact = (headers: { readonly [name: string]: string }): { readonly [name:
 /**
  * All requests so far, oldest first.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const requests: Effect.Effect<ReadonlyArray<Recorded>, never, Recorder> = Effect.flatMap(
@@ -186,6 +193,7 @@ export const requests: Effect.Effect<ReadonlyArray<Recorded>, never, Recorder> =
 /**
  * The requests of one operation, oldest first.
  *
+ * @category getters
  * @since 0.1.0
  */
 export const of = <Op extends Operation>(
@@ -196,6 +204,7 @@ export const of = <Op extends Operation>(
 /**
  * Adds a recorder to the `HttpClient` in the context, which can be a real one.
  *
+ * @category layers
  * @since 0.1.0
  */
 export const layer: Layer.Layer<Recorder | HttpClient.HttpClient, never, HttpClient.HttpClient> = Layer.effectContext(

@@ -19,7 +19,10 @@ import { sample } from "./internal/sample.ts"
 export * from "./internal/cohereSamples.ts"
 export * from "./internal/managementSamples.ts"
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const preferences: Routing.Preferences = {
   allow_fallbacks: true,
   order: ["sandbox"],
@@ -30,7 +33,10 @@ export const preferences: Routing.Preferences = {
   options: { sandbox: { effort: "low" } }
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const trace: Trace.Metadata = {
   trace_id: "checkout-7",
   trace_name: "checkout",
@@ -40,7 +46,10 @@ export const trace: Trace.Metadata = {
   tenant: "acme"
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const rerankRequest: Rerank.Request = {
   model: "sandbox/bm25",
   query: "how do I reset my password",
@@ -51,7 +60,10 @@ export const rerankRequest: Rerank.Request = {
   user: "user-17"
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const rerankResponse: Rerank.Response = {
   id: "rr_01",
   model: "sandbox/bm25",
@@ -70,6 +82,7 @@ export const rerankResponse: Rerank.Response = {
 /**
  * 0.1 seconds of silence: WAV, 8 kHz, 8 bit, mono, 844 bytes.
  *
+ * @category samples
  * @since 0.1.0
  */
 export const wav: Uint8Array<ArrayBuffer> = /* @__PURE__ */ silence(800)
@@ -96,11 +109,15 @@ function silence(samples: number): Uint8Array<ArrayBuffer> {
 /**
  * {@link wav} as a `File`.
  *
+ * @category samples
  * @since 0.1.0
  */
 export const wavFile: File = /* @__PURE__ */ new File([wav], "silence.wav", { type: "audio/wav" })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const transcriptionRequest: Transcription.Request = {
   model: "sandbox/tones",
   input_audio: { data: /* @__PURE__ */ Base64.encode(wav), format: "wav" },
@@ -116,6 +133,7 @@ export const transcriptionRequest: Transcription.Request = {
 /**
  * A transcription request with a file in place of base64.
  *
+ * @category samples
  * @since 0.1.0
  */
 export const transcriptionUpload: Extract<Transcription.Input, { readonly file: Blob | Uint8Array }> = {
@@ -130,7 +148,10 @@ export const transcriptionUpload: Extract<Transcription.Input, { readonly file: 
   user: "user-17"
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const transcriptionResponse: typeof Transcription.Response.Type = {
   text: "1 2",
   usage: { cost: 0.0001, seconds: 1 }
@@ -139,6 +160,7 @@ export const transcriptionResponse: typeof Transcription.Response.Type = {
 /**
  * The response for `response_format: "verbose_json"`.
  *
+ * @category samples
  * @since 0.1.0
  */
 export const transcriptionVerboseResponse: typeof Transcription.Response.Type = {
@@ -168,7 +190,10 @@ export const transcriptionVerboseResponse: typeof Transcription.Response.Type = 
   ]
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const videoRequest: Video.Request = {
   model: "sandbox/title-card",
   prompt: "Dawn over the harbor",
@@ -195,6 +220,7 @@ export const videoRequest: Video.Request = {
 /**
  * A job in each state. Submitting a job returns `pending`.
  *
+ * @category samples
  * @since 0.1.0
  */
 export const videoJobs: { readonly [S in Video.Status]: typeof Video.Job.Type & { readonly status: S } } = {
@@ -212,7 +238,10 @@ export const videoJobs: { readonly [S in Video.Status]: typeof Video.Job.Type & 
   expired: job("expired")
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const videoJobList: typeof Video.JobList.Type = {
   data: [videoJobs.completed, videoJobs.failed],
   has_more: false
@@ -231,6 +260,7 @@ function job<S extends Video.Status>(status: S): typeof Video.Job.Type & { reado
 /**
  * A deletion confirmation in each shape.
  *
+ * @category samples
  * @since 0.1.0
  */
 export const deletions: { readonly [S in Files.DeletionShape]: Extract<Files.Deletion, { readonly _shape: S }> } = {
@@ -239,7 +269,10 @@ export const deletions: { readonly [S in Files.DeletionShape]: Extract<Files.Del
   compat_b: { _shape: "compat_b", id: fileId, type: "file_deleted" }
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const file: Files.File = /* @__PURE__ */ sample(Files.File, {
   id: fileId,
   filename: "silence.wav",
@@ -250,7 +283,10 @@ export const file: Files.File = /* @__PURE__ */ sample(Files.File, {
   workspace_id: workspaceId
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const fileList: Files.FileList = {
   _shape: "native",
   data: [file],
@@ -260,10 +296,16 @@ export const fileList: Files.FileList = {
   cursor: null
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const upload: Files.Upload = { file: wavFile, purpose: "transcription" }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const keyRecord: typeof CurrentKey.KeyRecord.Type = /* @__PURE__ */ sample(CurrentKey.KeyRecord, {
   label: "mg_sk_…a1Z",
   limit: 10,
@@ -284,13 +326,17 @@ export const keyRecord: typeof CurrentKey.KeyRecord.Type = /* @__PURE__ */ sampl
   rate_limit: { requests: -1, interval: "10s", note: "This field is deprecated; ignore it." }
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const currentKeyResponse: CurrentKey.Response = { data: keyRecord }
 
 /**
  * An error for each status, with the metadata that the service adds. Use it as a handler:
  * `rerank: Samples.errors[402]`.
  *
+ * @category samples
  * @since 0.1.0
  */
 export const errors = {

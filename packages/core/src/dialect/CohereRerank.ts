@@ -25,6 +25,7 @@ const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.
 /**
  * The query and the documents to rank, as in version 2 of Cohere's API.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Request = Schema.Struct({
@@ -48,23 +49,31 @@ export const Request = Schema.Struct({
   priority: nullable(Schema.Int)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Request = { [Field in keyof typeof Request.Type]: Written<typeof Request.Type, Field> }
 
 /**
  * A document with fields, of which `rank_fields` selects those that are ranked. Each value is a
  * text of at most 1 MiB.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const DocumentFields = Schema.Record(Schema.String, Text)
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type DocumentFields = typeof DocumentFields.Type
 
 /**
  * The query and the documents to rank, as in version 1 of Cohere's API.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const RequestV1 = Schema.Struct({
@@ -101,12 +110,16 @@ export const RequestV1 = Schema.Struct({
   )
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type RequestV1 = { [Field in keyof typeof RequestV1.Type]: Written<typeof RequestV1.Type, Field> }
 
 /**
  * What a rerank used.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Meta = Schema.Struct({
@@ -135,12 +148,16 @@ export const Meta = Schema.Struct({
   warnings: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Meta = { [Field in keyof typeof Meta.Type]: (typeof Meta.Type)[Field] }
 
 /**
  * One document's rank.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Result = Schema.Struct({
@@ -150,12 +167,16 @@ export const Result = Schema.Struct({
   relevance_score: Schema.Finite
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Result = { [Field in keyof typeof Result.Type]: (typeof Result.Type)[Field] }
 
 /**
  * The ranking, as in version 2 of Cohere's API.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({
@@ -166,12 +187,16 @@ export const Response = Schema.Struct({
   meta: Meta
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
 /**
  * One document's rank, with the document if the request asked for it.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ResultV1 = Schema.Struct({
@@ -183,12 +208,16 @@ export const ResultV1 = Schema.Struct({
   document: Schema.optionalKey(DocumentFields)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ResultV1 = { [Field in keyof typeof ResultV1.Type]: (typeof ResultV1.Type)[Field] }
 
 /**
  * The ranking, as in version 1 of Cohere's API.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ResponseV1 = Schema.Struct({
@@ -199,10 +228,16 @@ export const ResponseV1 = Schema.Struct({
   meta: Meta
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ResponseV1 = { [Field in keyof typeof ResponseV1.Type]: (typeof ResponseV1.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const cohereRerankOperation = Operation.make("cohereRerank", "POST", "/v2/rerank", {
   access: "ordinary key",
   idempotency: "by key",
@@ -212,7 +247,10 @@ export const cohereRerankOperation = Operation.make("cohereRerank", "POST", "/v2
   error: rerankOperation.error
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const cohereRerankEndpoint = Operation.endpoint(cohereRerankOperation, () => ({
   headers: idempotencyHeaders,
   payload: Request,
@@ -234,7 +272,10 @@ export const cohereRerankEndpoint = Operation.endpoint(cohereRerankOperation, ()
   }
 }))
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const cohereRerankV1Operation = Operation.make("cohereRerankV1", "POST", "/v1/rerank", {
   access: "ordinary key",
   idempotency: "by key",
@@ -244,7 +285,10 @@ export const cohereRerankV1Operation = Operation.make("cohereRerankV1", "POST", 
   error: rerankOperation.error
 })
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const cohereRerankV1Endpoint = Operation.endpoint(cohereRerankV1Operation, () => ({
   headers: idempotencyHeaders,
   payload: RequestV1,
@@ -280,6 +324,7 @@ export const cohereRerankV1Endpoint = Operation.endpoint(cohereRerankV1Operation
 /**
  * The errors of {@link cohereRerank} and {@link cohereRerankV1}.
  *
+ * @category errors
  * @since 0.1.0
  */
 export type Failure = Operation.ErrorOf<typeof cohereRerankOperation> | ClientError
@@ -306,6 +351,7 @@ export type Failure = Operation.ErrorOf<typeof cohereRerankOperation> | ClientEr
  * )
  * ```
  *
+ * @category calls
  * @since 0.1.0
  */
 export const cohereRerank = (
@@ -318,6 +364,7 @@ export const cohereRerank = (
  * be objects, and results may have their documents. An error also has its message at the top level,
  * as `message`.
  *
+ * @category calls
  * @since 0.1.0
  */
 export const cohereRerankV1 = (

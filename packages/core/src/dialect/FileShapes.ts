@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 /**
  * The fields of a page of files that all three shapes have.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const pageFields = {
@@ -22,6 +23,7 @@ export const pageFields = {
 /**
  * A file in the shape `compat_a`: that of OpenAI's files, with `_shape`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CompatAFile = Schema.Struct({
@@ -47,12 +49,16 @@ export const CompatAFile = Schema.Struct({
   status_details: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type CompatAFile = { [Field in keyof typeof CompatAFile.Type]: (typeof CompatAFile.Type)[Field] }
 
 /**
  * A page of files in the shape `compat_a`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CompatAFileList = Schema.Struct({
@@ -65,12 +71,16 @@ export const CompatAFileList = Schema.Struct({
   ...pageFields
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type CompatAFileList = { [Field in keyof typeof CompatAFileList.Type]: (typeof CompatAFileList.Type)[Field] }
 
 /**
  * A file in the shape `compat_b`: that of Anthropic's files, with `_shape`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CompatBFile = Schema.Struct({
@@ -94,12 +104,16 @@ export const CompatBFile = Schema.Struct({
   downloadable: Schema.Boolean
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type CompatBFile = { [Field in keyof typeof CompatBFile.Type]: (typeof CompatBFile.Type)[Field] }
 
 /**
  * A page of files in the shape `compat_b`.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CompatBFileList = Schema.Struct({
@@ -110,7 +124,10 @@ export const CompatBFileList = Schema.Struct({
   ...pageFields
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type CompatBFileList = { [Field in keyof typeof CompatBFileList.Type]: (typeof CompatBFileList.Type)[Field] }
 
 /**
@@ -118,6 +135,7 @@ export type CompatBFileList = { [Field in keyof typeof CompatBFileList.Type]: (t
  *
  * Specification: "File deletion confirmation".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const NativeDeletion = Schema.Struct({
@@ -134,6 +152,7 @@ export const NativeDeletion = Schema.Struct({
  *
  * Specification: "File deletion confirmation".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CompatADeletion = Schema.Struct({
@@ -152,6 +171,7 @@ export const CompatADeletion = Schema.Struct({
  *
  * Specification: "File deletion confirmation".
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const CompatBDeletion = Schema.Struct({

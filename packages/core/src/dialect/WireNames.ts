@@ -19,6 +19,7 @@ import type { Request } from "../internal/request.ts"
 /**
  * A word for each of the six neutral words of the specification.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Words {
@@ -39,6 +40,7 @@ export interface Words {
 /**
  * Translates in one direction. `path` is the path of the operation, such as `/files/:file_id`.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Translation {
@@ -54,6 +56,7 @@ export interface Translation {
  * Translates between the neutral words and those of a service or a client. All other words stay as
  * they are.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface WireNames {
@@ -92,6 +95,7 @@ const shapeField = (path: string): string | undefined =>
  * Whether the requests and the responses of an operation have vendor words. Errors of all
  * operations have one.
  *
+ * @category predicates
  * @since 0.1.0
  */
 export const hasWords = (path: string): boolean => shapeField(path) !== undefined
@@ -151,6 +155,7 @@ const translation = (from: Words, to: Words): Translation => {
  * const layer = GatewayConfig.layer({ credential: Redacted.make("mg_sk_…"), wireNames })
  * ```
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (words: Words): WireNames => {
@@ -187,6 +192,7 @@ export const make = (words: Words): WireNames => {
 /**
  * The words of OpenRouter's clients, such as `@openrouter/sdk`.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const openrouter: WireNames = make({
@@ -201,16 +207,21 @@ export const openrouter: WireNames = make({
 /**
  * The names of the sets of words that a setting can choose. `neutral` are the specification's.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const presets = ["neutral", "openrouter"] as const
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Preset = (typeof presets)[number]
 
 /**
  * The words of a preset. Undefined for `neutral`: nothing is translated.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const ofPreset = (preset: Preset): WireNames | undefined => (preset === "openrouter" ? openrouter : undefined)

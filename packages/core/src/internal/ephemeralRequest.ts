@@ -35,7 +35,10 @@ const modules = [
 
 type ExportOf<Module> = Module extends unknown ? Module[keyof Module] : never
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type EphemeralOperation = Extract<
   ExportOf<(typeof modules)[number]>,
   Operation.Operation & { readonly access: "any key" | "ordinary key" }
@@ -48,6 +51,7 @@ const isCallable = (value: unknown): value is { readonly identifier: EphemeralOp
  * The operations that an ephemeral key can be restricted to: everything an ordinary key may call,
  * except creating ephemeral keys.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const ephemeralOperations: ReadonlyArray<EphemeralOperation> = modules
@@ -75,6 +79,7 @@ const EphemeralOperation = Schema.String.check(
 /**
  * The lifetime and the permissions of a new ephemeral key. Every field is optional.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const EphemeralRequest = Schema.Struct({
@@ -94,7 +99,10 @@ export const EphemeralRequest = Schema.Struct({
   own_files: Schema.optionalKey(Schema.Boolean)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type EphemeralRequest = {
   [Field in keyof typeof EphemeralRequest.Type]: Written<typeof EphemeralRequest.Type, Field>
 }

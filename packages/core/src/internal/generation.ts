@@ -19,16 +19,21 @@ import * as Operation from "../Operation.ts"
  * How a request ended. `cancelled`: the caller cancelled the video job, or disconnected. `expired`:
  * the video job's time limit passed. Only a completed request is charged.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Status = Schema.Literals(["completed", "failed", "cancelled", "expired"])
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Status = typeof Status.Type
 
 /**
  * One attempt at one provider.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Attempt = Schema.Struct({
@@ -51,7 +56,10 @@ export const Attempt = Schema.Struct({
   started_at: Schema.optionalKey(Timestamp)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Attempt = { [Field in keyof typeof Attempt.Type]: (typeof Attempt.Type)[Field] }
 
 /** Values that may be null. */
@@ -60,6 +68,7 @@ export const orNull = { string: Schema.NullOr(Schema.String), number: Schema.Nul
 /**
  * One attempt at one provider, as in OpenRouter's API. `attempts` says more.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const ProviderResponse = Schema.Struct({
@@ -73,12 +82,16 @@ export const ProviderResponse = Schema.Struct({
   is_byok: Schema.optionalKey(Schema.Boolean)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type ProviderResponse = { [Field in keyof typeof ProviderResponse.Type]: (typeof ProviderResponse.Type)[Field] }
 
 /**
  * What one paid request cost, who served it, and how long it took.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Generation = Schema.Struct({
@@ -131,12 +144,16 @@ export const Generation = Schema.Struct({
   attempts: Schema.Array(Attempt)
 })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Generation = { [Field in keyof typeof Generation.Type]: (typeof Generation.Type)[Field] }
 
 /**
  * The fields that have the same value for every request, with these values.
  *
+ * @category constants
  * @since 0.1.0
  */
 export const fixed = Schema.Struct(generationFields).make({})
@@ -144,14 +161,21 @@ export const fixed = Schema.Struct(generationFields).make({})
 /**
  * One entry of the request log.
  *
+ * @category schemas
  * @since 0.1.0
  */
 export const Response = Schema.Struct({ data: Generation })
 
-/** @since 0.1.0 */
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export type Response = { [Field in keyof typeof Response.Type]: (typeof Response.Type)[Field] }
 
-/** @since 0.1.0 */
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const getGenerationOperation = Operation.make("getGeneration", "GET", "/generation", {
   access: "any key",
   success: Response,

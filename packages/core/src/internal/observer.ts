@@ -9,6 +9,7 @@ import type { Request } from "./request.ts"
 /**
  * A call that begins.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Call {
@@ -21,6 +22,7 @@ export interface Call {
 /**
  * A retry that is about to be made.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Retry {
@@ -35,6 +37,7 @@ export interface Retry {
 /**
  * Records one call.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Recorder {
@@ -49,6 +52,7 @@ export interface Recorder {
 /**
  * What the client tells of its calls.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Observer {

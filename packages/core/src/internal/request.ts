@@ -17,6 +17,7 @@ import { makeKey } from "../IdempotencyKeySource.ts"
 /**
  * The parts of a request. The service validates them.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Request {

@@ -9,6 +9,7 @@ import type { Request } from "./request.ts"
 /**
  * A response whose body has not been read.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Opened {
@@ -20,6 +21,7 @@ export interface Opened {
 /**
  * Sends the requests whose responses make up one stream of bytes.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Source<E> {

@@ -27,6 +27,7 @@ interface Proxies {
  * A variable of the environment does not name a proxy. The message never quotes its value, which
  * may hold a password.
  *
+ * @category errors
  * @since 0.1.0
  */
 export class InvalidProxy extends Data.TaggedError("InvalidProxy")<{

@@ -19,6 +19,7 @@ import * as SafeMessage from "../SafeMessage.ts"
 /**
  * A response with a status other than 2xx.
  *
+ * @category models
  * @since 0.1.0
  */
 export interface Failure {
@@ -72,6 +73,7 @@ const waiting = (retryAfter: Duration.Duration | undefined) => (retryAfter === u
 /**
  * What most upstreams mean by a status.
  *
+ * @category converting
  * @since 0.1.0
  */
 export const reasonOf = ({ message, model, retryAfter, status }: Failure): Reason => {

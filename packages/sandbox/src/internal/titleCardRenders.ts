@@ -19,7 +19,10 @@ export const microCreditsPerSecond = 10_000
 /** The part of an offer that renders. */
 export type Calls = Pick<VideoOffer, "isIdempotent" | "check" | "submit" | "poll" | "content" | "cancel">
 
-/** @since 0.1.0 */
+/**
+ * @category options
+ * @since 0.1.0
+ */
 export interface Options {
   /** Cards rendered at the same time; the others wait. Each takes a processor core. Default: 1. */
   readonly concurrency?: number

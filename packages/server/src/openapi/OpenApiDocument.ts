@@ -160,6 +160,7 @@ const tags = (): ReadonlyArray<Node> => {
 /**
  * Makes the document. It takes about a tenth of a second the first time, so keep it.
  *
+ * @category constructors
  * @since 0.1.0
  */
 export const make = (): { readonly [key: string]: unknown } => {

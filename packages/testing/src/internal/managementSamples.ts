@@ -15,27 +15,48 @@ import * as Workspaces from "@model-gateway/core/Workspaces"
 import * as Redacted from "effect/Redacted"
 import { sample, timestamp } from "./sample.ts"
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const workspaceId = "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const organizationId = "2f1c7a9e-8a6b-4c53-9e1d-5b7f0c2d4e68"
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const guardrailId = "c1b9a3f2-6f0e-4c57-8d5b-2f6f0a7e9b31"
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const fileId = "file-8f3kq2"
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const videoId = "video-5m1xd7"
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const keyHash = "9b74c9897bac770ffc029102a200c5de5d1b0d1a6a5f4d7b0e6d3b6f2c8a1e44"
 
 export { timestamp }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const guardrail: typeof Guardrails.Guardrail.Type = /* @__PURE__ */ sample(Guardrails.Guardrail, {
   id: guardrailId,
   name: "Interns",
@@ -47,7 +68,10 @@ export const guardrail: typeof Guardrails.Guardrail.Type = /* @__PURE__ */ sampl
   ignored_providers: ["cohere"]
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const guardrailCreateRequest: Guardrails.CreateRequest = {
   name: "Interns",
   description: "What interns may use",
@@ -57,32 +81,56 @@ export const guardrailCreateRequest: Guardrails.CreateRequest = {
   ignored_providers: ["cohere"]
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const guardrailUpdateRequest: Guardrails.UpdateRequest = { limit_usd: 50, allowed_providers: ["sandbox"] }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const guardrailResponse: typeof Guardrails.Response.Type = { data: guardrail }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const guardrailListResponse: typeof Guardrails.ListResponse.Type = { data: [guardrail], total_count: 1 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const guardrailDeleteResponse: Guardrails.DeleteResponse = { deleted: true }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const assignRequest: Guardrails.AssignRequest = { key_hashes: [keyHash, "unknown"] }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const assignResponse: typeof Guardrails.AssignResponse.Type = {
   assigned_count: 1,
   not_found: ["unknown"],
   replaced: [{ key_hash: keyHash, previous_guardrail_id: "0f6b8f0e-7a52-4d0e-9c1f-6f1d2f0c3b22" }]
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const unassignResponse: Guardrails.UnassignResponse = { unassigned_count: 1 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const assignmentList: typeof Guardrails.AssignmentList.Type = {
   data: [
     /* @__PURE__ */ sample(Guardrails.KeyAssignment, {
@@ -116,13 +164,17 @@ const keyFields: typeof Keys.Key.Type = /* @__PURE__ */ sample(Keys.Key, {
   external_user: "customer-17"
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const key: typeof Keys.Key.Type = { ...keyFields, ephemeral_keys: 1 }
 
 /**
  * An ephemeral key in the response of `listKeys({ parent_hash })`. Limits and usage are its
  * parent's.
  *
+ * @category samples
  * @since 0.1.0
  */
 export const ephemeralKey: typeof Keys.Key.Type = {
@@ -135,7 +187,10 @@ export const ephemeralKey: typeof Keys.Key.Type = {
   own_files: true
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const keyCreateRequest: Keys.CreateRequest = {
   name: "search",
   workspace_id: workspaceId,
@@ -151,6 +206,7 @@ export const keyCreateRequest: Keys.CreateRequest = {
 /**
  * The key is not real: its checksum is wrong, and no gateway accepts it.
  *
+ * @category samples
  * @since 0.1.0
  */
 export const keyCreateResponse: typeof Keys.CreateResponse.Type = {
@@ -158,7 +214,10 @@ export const keyCreateResponse: typeof Keys.CreateResponse.Type = {
   key: Redacted.make("mg_sk_00000000000000000000000000000000000000")
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const ephemeralKeyRequest: Keys.EphemeralRequest = {
   expires_in: 300,
   operations: ["uploadFile", "transcribe"],
@@ -168,6 +227,7 @@ export const ephemeralKeyRequest: Keys.EphemeralRequest = {
 /**
  * The key is not real: its checksum is wrong, and no gateway accepts it.
  *
+ * @category samples
  * @since 0.1.0
  */
 export const ephemeralKeyResponse: typeof Keys.EphemeralResponse.Type = {
@@ -175,16 +235,28 @@ export const ephemeralKeyResponse: typeof Keys.EphemeralResponse.Type = {
   expires_at: "2026-11-20T22:35:00.000Z"
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const keyUpdateRequest: Keys.UpdateRequest = { disabled: true, limit: null }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const keyResponse: typeof Keys.Response.Type = { data: key }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const keyListResponse: typeof Keys.ListResponse.Type = { data: [key], has_more: false }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const keyDeleteResponse: Keys.DeleteResponse = { deleted: true }
 
 const videoCapabilities: Models.Capabilities = {
@@ -196,7 +268,10 @@ const videoCapabilities: Models.Capabilities = {
   upscale: false
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const model: Models.Model = /* @__PURE__ */ sample(Models.Model, {
   id: "sandbox/title-card",
   canonical_slug: "sandbox/title-card",
@@ -215,7 +290,10 @@ export const model: Models.Model = /* @__PURE__ */ sample(Models.Model, {
   capabilities: videoCapabilities
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const modelListResponse: Models.ListResponse = {
   object: "list",
   data: [model],
@@ -223,13 +301,22 @@ export const modelListResponse: Models.ListResponse = {
   total_count: 1
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const modelCountResponse: Models.CountResponse = { data: { count: 1 } }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const modelResponse: Models.Response = { data: model }
 
-/** @since 0.1.0 */
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
 export const modelEndpoint: ModelEndpoints.Endpoint = /* @__PURE__ */ sample(ModelEndpoints.Endpoint, {
   name: "sandbox | sandbox/title-card",
   model_id: model.id,
@@ -242,7 +329,10 @@ export const modelEndpoint: ModelEndpoints.Endpoint = /* @__PURE__ */ sample(Mod
   capabilities: videoCapabilities
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const modelEndpointsResponse: ModelEndpoints.Response = {
   data: /* @__PURE__ */ sample(ModelEndpoints.ModelEndpoints, {
     id: model.id,
@@ -252,7 +342,10 @@ export const modelEndpointsResponse: ModelEndpoints.Response = {
   })
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const videoModel: VideoModels.VideoModel = /* @__PURE__ */ sample(VideoModels.VideoModel, {
   id: model.id,
   canonical_slug: model.id,
@@ -266,20 +359,32 @@ export const videoModel: VideoModels.VideoModel = /* @__PURE__ */ sample(VideoMo
   capabilities: videoCapabilities
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const videoModelListResponse: VideoModels.ListResponse = { data: [videoModel] }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const provider: Providers.Provider = /* @__PURE__ */ sample(Providers.Provider, {
   name: "sandbox",
   slug: "sandbox",
   kinds: ["rerank", "transcription", "video"]
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const providerListResponse: Providers.ListResponse = { data: [provider] }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const workspace: Workspaces.Workspace = /* @__PURE__ */ sample(Workspaces.Workspace, {
   id: workspaceId,
   name: "Default",
@@ -291,34 +396,64 @@ export const workspace: Workspaces.Workspace = /* @__PURE__ */ sample(Workspaces
   updated_at: timestamp
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const workspaceCreateRequest: Workspaces.CreateRequest = { name: "Search", slug: "search" }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const workspaceUpdateRequest: Workspaces.UpdateRequest = { name: "Search", file_shape: "compat_a" }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const credits: Credits.Credits = { total_credits: 110, total_usage: 42.5 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const creditsResponse: Credits.Response = { data: credits }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const addCreditsRequest: Workspaces.AddCreditsRequest = { amount: 25 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const workspaceResponse: Workspaces.Response = { data: workspace }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const workspaceListResponse: Workspaces.ListResponse = { data: [workspace], total_count: 1 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const workspaceDeleteResponse: Workspaces.DeleteResponse = { deleted: true }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const webhookRotateRequest: Webhooks.RotateRequest = { keep_previous_for: 3600 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const webhookRotateResponse: Webhooks.RotateResponse = {
   data: /* @__PURE__ */ sample(Webhooks.RotatedSecret, {
     workspace_id: workspaceId,
@@ -326,7 +461,10 @@ export const webhookRotateResponse: Webhooks.RotateResponse = {
   })
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const webhookDelivery: Webhooks.Delivery = /* @__PURE__ */ sample(Webhooks.Delivery, {
   id: "evt_gen_019ab1c23d4e7f508123456789abcdef",
   workspace_id: workspaceId,
@@ -346,16 +484,28 @@ export const webhookDelivery: Webhooks.Delivery = /* @__PURE__ */ sample(Webhook
   ]
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const webhookDeliveryResponse: Webhooks.DeliveryResponse = { data: webhookDelivery }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const webhookDeliveryListResponse: Webhooks.DeliveryListResponse = { data: [webhookDelivery], has_more: false }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const byokKeyId = "3f0c8a3e-52b4-4f7b-8f0f-6f6a0d1f2b73"
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const byokKey: Byok.ByokKey = /* @__PURE__ */ sample(Byok.ByokKey, {
   id: byokKeyId,
   provider: "cohere",
@@ -366,7 +516,10 @@ export const byokKey: Byok.ByokKey = /* @__PURE__ */ sample(Byok.ByokKey, {
   allowed_api_key_hashes: [keyHash]
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const byokCreateRequest: Byok.CreateRequest = {
   provider: "cohere",
   key: "a-key-of-the-search-team",
@@ -375,22 +528,40 @@ export const byokCreateRequest: Byok.CreateRequest = {
   allowed_api_key_hashes: [keyHash]
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const byokUpdateRequest: Byok.UpdateRequest = { disabled: true }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const byokResponse: Byok.Response = { data: byokKey }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const byokListResponse: Byok.ListResponse = { data: [byokKey], total_count: 1 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const byokDeleteResponse: Byok.DeleteResponse = { deleted: true }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const destinationId = "0199f0c2-5a1e-7c3b-9d44-6b2f8e1a7c05"
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const destination: Destinations.Destination = /* @__PURE__ */ sample(Destinations.Destination, {
   id: destinationId,
   name: "Traces",
@@ -403,7 +574,10 @@ export const destination: Destinations.Destination = /* @__PURE__ */ sample(Dest
   sampling_rate: 1
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const destinationCreateRequest: Destinations.CreateRequest = {
   name: "Traces",
   type: "otel-collector",
@@ -411,22 +585,40 @@ export const destinationCreateRequest: Destinations.CreateRequest = {
   filter_rules: { groups: [{ rules: [{ field: "model", operator: "starts_with", value: "cohere/" }] }] }
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const destinationUpdateRequest: Destinations.UpdateRequest = { enabled: false, sampling_rate: 0.5 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const destinationCreateResponse: Destinations.CreateResponse = { data: destination }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const destinationResponse: Destinations.Response = { data: destination }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const destinationListResponse: Destinations.ListResponse = { data: [destination], total_count: 1 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const destinationDeleteResponse: Destinations.DeleteResponse = { deleted: true }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const generationId = "019ab1c2-3d4e-7f50-8123-456789abcdef"
 
 const attempts: ReadonlyArray<Generations.Attempt> = [
@@ -434,7 +626,10 @@ const attempts: ReadonlyArray<Generations.Attempt> = [
   { provider: "cohere", outcome: "Success", seconds: 0.204, billed: "yes" }
 ]
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const generation: Generations.Generation = /* @__PURE__ */ sample(Generations.Generation, {
   id: generationId,
   api_type: "rerank",
@@ -456,10 +651,16 @@ export const generation: Generations.Generation = /* @__PURE__ */ sample(Generat
   attempts
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const generationResponse: Generations.Response = { data: generation }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const generationEntry: Generations.Entry = /* @__PURE__ */ sample(Generations.Entry, {
   id: generationId,
   workspace_id: workspaceId,
@@ -477,14 +678,20 @@ export const generationEntry: Generations.Entry = /* @__PURE__ */ sample(Generat
   attempts
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const generationListResponse: Generations.ListResponse = {
   data: [generationEntry],
   has_more: false,
   next: null
 }
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const activityItem: Activity.Item = /* @__PURE__ */ sample(Activity.Item, {
   date: "2026-11-20",
   model: "cohere/rerank-v3.5",
@@ -496,5 +703,8 @@ export const activityItem: Activity.Item = /* @__PURE__ */ sample(Activity.Item,
   usage: 0.022
 })
 
-/** @since 0.1.0 */
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const activityResponse: Activity.Response = { data: [activityItem], has_more: false, next: null }

@@ -3,7 +3,10 @@ import { Timestamp } from "@model-gateway/core/Identifiers"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 
-/** @since 0.1.0 */
+/**
+ * @category constants
+ * @since 0.1.0
+ */
 export const timestamp = "2026-11-20T22:30:00.000Z"
 
 /**
