@@ -87,6 +87,9 @@ const clients: ReadonlyArray<ClientName> = ["@openrouter/sdk", "openai", "cohere
 
 const line = (cells: ReadonlyArray<string>) => `| ${cells.join(" | ")} |\n`
 
+const table = (columns: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
+  [line(columns), line(columns.map(() => "---")), ...rows.map(line)].join("")
+
 const cell = (entry: Entry, wireNames: WireNames.Preset): string => {
   if (!passed.has(passedKey(entry, wireNames))) return "**fails**"
   const expectation = expectationOf(entry, wireNames)
@@ -100,19 +103,44 @@ const callCell = (call: string): string => {
   return rest.length === 0 ? `\`${method}\`` : `\`${method}\`: ${rest.join(": ")}`
 }
 
+const cellsOf = (entry: Entry) => WireNames.presets.map((wireNames) => cell(entry, wireNames))
+
+const works = (entry: Entry): boolean => cellsOf(entry).every((text) => text === "works")
+
+/** What differs in the same way with both words is said once. */
+const differences = (entry: Entry): ReadonlyArray<string> =>
+  cellsOf(entry).map((text, index, cells) => (index > 0 && text === cells[0] ? "the same" : text))
+
+/** The methods of an area that work, each with the cases of it that were tried. */
+const workingCalls = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> => {
+  const cases = new Map<string, ReadonlyArray<string>>()
+  for (const { call } of entries.filter(works)) {
+    const [method = "", ...rest] = call.split(": ")
+    cases.set(method, [...(cases.get(method) ?? []), ...(rest.length === 0 ? [] : [rest.join(": ")])])
+  }
+  return [...cases].map(([method, tried]) => {
+    const plainDiffers = entries.some((entry) => entry.call === method && !works(entry))
+    const listed = `${plainDiffers ? "only: " : ""}${tried.join("; ")}`
+    return tried.length === 0 ? `\`${method}\`` : `\`${method}\` (${listed})`
+  })
+}
+
 const sectionOf = (client: ClientName): string => {
-  const rows = areas.flatMap(({ entries, name }) =>
-    entries
-      .filter((entry) => entry.client === client)
-      .map((entry) =>
-        line([name, callCell(entry.call), ...WireNames.presets.map((wireNames) => cell(entry, wireNames))])
-      )
+  const of = areas
+    .map(({ entries, name }) => ({ name, entries: entries.filter((entry) => entry.client === client) }))
+    .filter(({ entries }) => entries.length > 0)
+  const working = of.map(({ entries, name }) => [name, workingCalls(entries).join(", ")])
+  const differing = of.flatMap(({ entries }) =>
+    entries.filter((entry) => !works(entry)).map((entry) => [callCell(entry.call), ...differences(entry)])
   )
   return [
     `### \`${client}\` ${versions[client]}\n\n`,
-    line(["Area", "Call", ...WireNames.presets.map((wireNames) => headings[wireNames])]),
-    line(["---", "---", ...WireNames.presets.map(() => "---")]),
-    ...rows
+    table(
+      ["Area", "Calls that work"],
+      working.filter(([, calls]) => calls !== "")
+    ),
+    "\n",
+    table(["Call that differs", ...WireNames.presets.map((wireNames) => headings[wireNames])], differing)
   ].join("")
 }
 
