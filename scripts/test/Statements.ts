@@ -124,7 +124,7 @@ export const sections: ReadonlyArray<Section> = [
       "P9 J8": "`workspace_id` scopes a request for files to a workspace. It is optional.",
       J7: "The default of `workspace_id` is the caller's default workspace.",
       J9: "`provider` is one of the two providers of files.",
-      J10: "With `provider`, the file is at that provider, and the caller's own key for the provider is used.",
+      J10: "With `provider`, the file is at that provider, and the caller's provider key is used.",
       J11: "Without `provider`, the service's own storage is used.",
       J5: "The request has no body.",
       I3: "A file that the caller's workspace owns is deleted.",
@@ -177,12 +177,11 @@ export const sections: ReadonlyArray<Section> = [
       D17: "`limit_reset` is the period after which the limit resets.",
       D27: "The specification does not fix the values of `limit_reset`.",
       T8: "Requests beyond `limit` are refused until the limit resets.",
-      "D10 T9":
-        "`include_byok_in_limit` says whether requests with the caller's own provider keys count toward `limit`.",
+      "D10 T9": "`include_byok_in_limit` says whether requests with the caller's provider keys count toward `limit`.",
       D22: "`usage` is the total usage.",
       "D23 D24 D25":
         "`usage_daily`, `usage_weekly` and `usage_monthly` are the usage of the day, week and month, in UTC.",
-      D1: "`byok_usage` is the total usage of requests with the caller's own provider keys.",
+      D1: "`byok_usage` is the total usage of requests with the caller's provider keys.",
       "D2 D3 D4":
         "`byok_usage_daily`, `byok_usage_weekly` and `byok_usage_monthly` are that of the day, week and month.",
       "D7 D8 D9": "`free_model_daily_requests` has the integers `limit`, `remaining` and `used`.",

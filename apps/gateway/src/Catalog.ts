@@ -20,7 +20,7 @@ const modelsOf = ({ offers }: Everything, provider: string): string =>
 const at = ({ adapter, baseUrl }: Upstream): string =>
   baseUrl === "" ? adapter.title : `${adapter.title} at ${baseUrl}`
 
-const callersOnly = "only for callers with a key of their own"
+const callersOnly = "only for callers with a provider key"
 
 /** One line for each upstream that is on, or that the settings mention. */
 export const summary = (everything: Everything): string => {
@@ -61,7 +61,7 @@ export interface ListedOffer {
 }
 
 /**
- * Every model. Offers for callers with a key of their own are left out unless the settings mention
+ * Every model. Offers for callers with a provider key are left out unless the settings mention
  * their upstream, because every adapter has some.
  */
 export const list = ({ offers, upstreams }: Everything, deadlines: Settings["deadlines"]): ReadonlyArray<Listed> => {

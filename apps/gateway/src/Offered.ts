@@ -28,7 +28,7 @@ export class Offered extends Context.Service<
     readonly upstreams: ReadonlyArray<Upstream>
     /** In the order of the catalog. */
     readonly offers: Offers
-    /** Where callers with a provider key of their own may delete files. */
+    /** Where callers with a provider key may delete files. */
     readonly fileProviders: { readonly provider_a: FileApi; readonly provider_b: FileApi }
   }
 >()("@model-gateway/gateway/Offered") {}

@@ -115,7 +115,7 @@ const systemFiles = Layer.effect(FileSystem.FileSystem, FileSystem.FileSystem)
 
 /**
  * The offers that the settings give. They share connections, which the layer keeps open. Offers
- * without a credential of the gateway are for callers with a provider key of their own. `files` is
+ * without a credential of the gateway are for callers with a provider key. `files` is
  * the file system for the temporary files of calls. Default: they are in the system's folder.
  */
 export const layer = <E = never>(

@@ -28,7 +28,7 @@ const ownUpstream = ({ credential, defaultBaseUrl, name, title }: AnyAdapter, va
     allowed: ModelSettings.apiKeyAllowed,
     description:
       credential === "required"
-        ? `API key of ${title}. Without it, only callers with a key of their own can use its models`
+        ? `API key of ${title}. Without it, only callers with a provider key can use its models`
         : `API key of ${title}, if it needs one`
   }),
   baseUrl: Setting.text(`${name}-base-url`, {
@@ -151,7 +151,7 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
     schema: UpstreamHttp.BaseUrl,
     allowed: ModelSettings.baseUrlAllowed,
     default: AnthropicFiles.defaultBaseUrl,
-    description: "URL of the API of Anthropic, for the files of callers with a provider key of their own"
+    description: "URL of the API of Anthropic, for the files of callers with a provider key"
   }),
   upstreams: ownUpstreams
 })

@@ -156,10 +156,10 @@ describe("the models of a settings file", () => {
     expect(ids).toContain("sandbox/tones")
   })
 
-  it("are for callers with a key of their own if the upstream has no key", async () => {
+  it("are for callers with a provider key if the upstream has no key", async () => {
     const models = `{ "models": { "acme/rerank": { "offers": [{ "upstream": "cohere", "model": "rerank-v3.5" }] } } }`
     const [model] = await listed(models, {})
-    expect(model?.offers.map(({ credential }) => credential)).toEqual(["only for callers with a key of their own"])
+    expect(model?.offers.map(({ credential }) => credential)).toEqual(["only for callers with a provider key"])
   })
 
   it("call an upstream with a key of the file rather than none, and with a variable rather than the file", async () => {
@@ -297,7 +297,7 @@ describe("settings check", () => {
       stdout: [
         "The settings are valid.",
         "Upstreams:",
-        "  cohere   no COHERE_API_KEY, so only for callers with a key of their own, Cohere at https://api.cohere.com",
+        "  cohere   no COHERE_API_KEY, so only for callers with a provider key, Cohere at https://api.cohere.com",
         "  berlin   1 model, Cohere at https://rerank.internal",
         "  sandbox  some models, in this process",
         ""

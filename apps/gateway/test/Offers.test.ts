@@ -34,7 +34,7 @@ describe("the offers of the executable", () => {
     expect(stdout + stderr).not.toContain(apiKey)
   })
 
-  it("include Cohere's models for a workspace that stored a key of its own, which goes to the operator's URL", async () => {
+  it("include Cohere's models for a workspace that stored a provider key, which goes to the operator's URL", async () => {
     const own = "co-of-a-caller"
     const double = await startCohereDouble({ keys: [own] })
     onTestFinished(() => double.close())

@@ -47,10 +47,10 @@ export const Item = Schema.Struct({
   requests: count,
   /** How many of them failed, were cancelled or expired. They cost nothing. */
   failed_requests: count,
-  /** What was charged, in credits. Requests with a provider key of the caller are not in it. */
+  /** What was charged, in credits. Requests with a provider key are not in it. */
   usage: Schema.Finite,
   /**
-   * The cost of the requests with a provider key of the caller, in credits. The provider bills it.
+   * The cost of the requests with a provider key, in credits. The provider bills it.
    */
   byok_usage_inference: Schema.Finite,
   /** Tokens that providers read. 0 for providers that report none. */

@@ -76,7 +76,7 @@ export type DeprecatedRateLimit = {
 
 /**
  * A key's limits and usage. Amounts are in credits (1 credit = 1 USD). The `byok_…` fields count
- * requests that used the caller's own provider key. Days, weeks and months are UTC periods: a week
+ * requests that used the caller's provider key. Days, weeks and months are UTC periods: a week
  * starts on Monday.
  *
  * @category schemas
@@ -91,7 +91,7 @@ export const KeyRecord = Schema.Struct({
   limit_remaining: Schema.NullOr(Schema.Finite),
   /** The period after which the limit resets. Null: it never resets. */
   limit_reset: Schema.NullOr(LimitReset),
-  /** Whether usage of the caller's own provider keys counts toward `limit`. */
+  /** Whether usage of the caller's provider keys counts toward `limit`. */
   include_byok_in_limit: Schema.Boolean,
   /** Credits that the key has spent since it was created. */
   usage: Schema.Finite,
@@ -102,7 +102,7 @@ export const KeyRecord = Schema.Struct({
   /** Credits that the key has spent in this UTC month. */
   usage_monthly: Schema.Finite,
   /**
-   * What requests with the caller's own provider keys would have cost since the key was created, in
+   * What requests with the caller's provider keys would have cost since the key was created, in
    * credits.
    */
   byok_usage: Schema.Finite,

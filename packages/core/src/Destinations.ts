@@ -161,7 +161,7 @@ const options = {
   api_key_hashes: Schema.optionalKey(
     Schema.NullOr(Schema.Array(KeyHash).check(Schema.isMinLength(1), isMaxItems(1000)))
   ),
-  /** Whether events say if the caller's own provider key was used. Default: false. */
+  /** Whether events say if the caller's provider key was used. Default: false. */
   broadcast_generation_cost: Schema.optionalKey(Schema.Boolean),
   /** Whether events have the hash of the API key. Default: false. */
   broadcast_generation_identity: Schema.optionalKey(Schema.Boolean),
@@ -246,7 +246,7 @@ export const Destination = Schema.Struct({
   config: Schema.Record(Schema.String, FreeForm),
   /** The hashes of the API keys whose events are sent. Null: all of the workspace. */
   api_key_hashes: Schema.NullOr(Schema.Array(Schema.String)),
-  /** Whether events say if the caller's own provider key was used. */
+  /** Whether events say if the caller's provider key was used. */
   broadcast_generation_cost: Schema.Boolean,
   /** Whether events have the hash of the API key. */
   broadcast_generation_identity: Schema.Boolean,

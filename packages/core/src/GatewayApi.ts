@@ -130,7 +130,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
   .annotate(GroupTitle, "Keys") {}
 
 /**
- * Your own keys for providers, which requests use before those of the gateway.
+ * Your provider keys, which requests use before those of the gateway.
  *
  * @category groups
  * @since 0.1.0

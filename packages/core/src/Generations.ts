@@ -63,9 +63,9 @@ export const Entry = Schema.Struct({
   upstream_model: orNull.string,
   /** The video job that it belongs to. */
   video_id: orNull.string,
-  /** Whether a provider key of the caller served it. */
+  /** Whether a provider key served it. */
   is_byok: Schema.Boolean,
-  /** What it cost, in credits. If `is_byok`, the caller's own provider account was billed. */
+  /** What it cost, in credits. If `is_byok`, the caller's provider account was billed. */
   cost: Schema.Finite,
   /** Counts such as `search_units`, `total_tokens` or `seconds`. */
   usage: Schema.Record(Schema.String, Schema.Finite),

@@ -62,7 +62,7 @@ export const Key = Schema.Struct({
   limit_remaining: Schema.NullOr(Schema.Finite),
   /** The period after which the limit resets. Null: it never resets. */
   limit_reset: Schema.NullOr(LimitReset),
-  /** Whether usage of the caller's own provider keys counts toward `limit`. */
+  /** Whether usage of the caller's provider keys counts toward `limit`. */
   include_byok_in_limit: Schema.Boolean,
   /** Credits that the key has spent since it was created. */
   usage: Schema.Finite,
@@ -73,7 +73,7 @@ export const Key = Schema.Struct({
   /** Credits that the key has spent in this UTC month. */
   usage_monthly: Schema.Finite,
   /**
-   * What requests with the caller's own provider keys would have cost since the key was created, in
+   * What requests with the caller's provider keys would have cost since the key was created, in
    * credits.
    */
   byok_usage: Schema.Finite,
@@ -186,7 +186,7 @@ export const CreateRequest = Schema.Struct({
   limit: Schema.optionalKey(SpendingLimit),
   /** The period after which the limit resets. Default: null, it never resets. */
   limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
-  /** Whether usage of the caller's own provider keys counts toward `limit`. Default: false. */
+  /** Whether usage of the caller's provider keys counts toward `limit`. Default: false. */
   include_byok_in_limit: Schema.optionalKey(Schema.Boolean),
   /** When the key expires: a time in the future, in UTC with `Z`. Default: null, never. */
   expires_at: Schema.optionalKey(Schema.NullOr(Timestamp)),
@@ -263,7 +263,7 @@ export const UpdateRequest = Schema.Struct({
   limit: Schema.optionalKey(SpendingLimit),
   /** The new period after which the limit resets. Null: it never resets. */
   limit_reset: Schema.optionalKey(Schema.NullOr(LimitReset)),
-  /** Whether usage of the caller's own provider keys counts toward `limit`. */
+  /** Whether usage of the caller's provider keys counts toward `limit`. */
   include_byok_in_limit: Schema.optionalKey(Schema.Boolean),
   /** When the key expires: a time in the future, in UTC with `Z`. Null: never. */
   expires_at: Schema.optionalKey(Schema.NullOr(Timestamp))

@@ -273,7 +273,7 @@ export const JobUsage = Schema.Struct({
    * absent: not known.
    */
   cost: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
-  /** Whether the caller's own provider key was used. */
+  /** Whether the caller's provider key was used. */
   is_byok: Schema.optionalKey(Schema.Boolean)
 })
 

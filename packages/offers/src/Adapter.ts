@@ -26,7 +26,7 @@ export interface Upstream {
   /** See `UpstreamHttp.BaseUrl`. Empty for an adapter that has none. */
   readonly baseUrl: string
   /**
-   * The gateway's own credential. If it is absent, only callers with a provider key of their own
+   * The gateway's own credential. If it is absent, only callers with a provider key
    * can use the offers.
    */
   readonly credential: Credential | undefined

@@ -1,5 +1,5 @@
 /**
- * Files that a provider stores for an account of its own, called with a provider key of the caller.
+ * Files that a provider stores for an account of its own, called with a provider key.
  *
  * @since 0.1.0
  */

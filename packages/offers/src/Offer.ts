@@ -26,7 +26,7 @@ import type {
 } from "./Video.ts"
 
 /**
- * The credential that a call is made with: the gateway's own, or a caller's own provider key.
+ * The credential that a call is made with: the gateway's own, or a caller's provider key.
  *
  * @category models
  * @since 0.1.0

@@ -53,7 +53,7 @@ import * as KeyStore from "./access/KeyStore.ts"
 import * as ModelCatalog from "./routing/ModelCatalog.ts"
 import * as ModelsHandlers from "./operations/ModelsHandlers.ts"
 import * as FreeModelDays from "./accounting/FreeModelDays.ts"
-import * as OwnKeys from "./routing/OwnKeys.ts"
+import * as AllowedProviderKeys from "./routing/AllowedProviderKeys.ts"
 import * as ProviderKeys from "./access/ProviderKeys.ts"
 import * as RateLimits from "./access/RateLimits.ts"
 import * as RateLimiterStore from "./storage/memory/RateLimiterStore.ts"
@@ -108,7 +108,7 @@ const handlers = Layer.mergeAll(
 ).pipe(
   Layer.provide([Authorization.layer, BodyAdmission.layer.pipe(Layer.provide(BodyMemory.layer)), Router.layer]),
   Layer.provide(Admission.layer),
-  Layer.provide(OwnKeys.layer)
+  Layer.provide(AllowedProviderKeys.layer)
 )
 
 const api = HttpApiBuilder.layer(GatewayApi).pipe(Layer.provide(handlers))

@@ -17,7 +17,7 @@ const Unfiltered = Schema.NullOr(Schema.Array(Schema.Json).check(Schema.isMaxLen
 /** The fields of a guardrail. */
 export const guardrailFields = {
   /**
-   * Whether usage of the callers' own provider keys counts toward `limit_usd`. Always false: it
+   * Whether usage of the callers' provider keys counts toward `limit_usd`. Always false: it
    * counts toward the limits of keys only.
    */
   include_byok_in_budgets: fixed(Schema.Boolean, false),
@@ -54,7 +54,7 @@ export const guardrailFields = {
 /** The fields of a request. */
 export const guardrailRequestFields = {
   /**
-   * Whether usage of the callers' own provider keys counts toward `limit_usd`. Only false is
+   * Whether usage of the callers' provider keys counts toward `limit_usd`. Only false is
    * accepted.
    */
   include_byok_in_budgets: Schema.optionalKey(Schema.Literal(false)),

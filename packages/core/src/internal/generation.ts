@@ -50,7 +50,7 @@ export const Attempt = Schema.Struct({
    * a video job that was not completed.
    */
   billed: Schema.String,
-  /** True if it was made with a provider key of the caller. Otherwise absent. */
+  /** True if it was made with a provider key. Otherwise absent. */
   is_byok: Schema.optionalKey(Schema.Boolean),
   /** When it began. Only the attempts of video jobs have it. */
   started_at: Schema.optionalKey(Timestamp)
@@ -78,7 +78,7 @@ export const ProviderResponse = Schema.Struct({
   status: Schema.NullOr(Schema.Int),
   /** How long it took, in milliseconds. */
   latency: Schema.optionalKey(Schema.Finite),
-  /** Whether a provider key of the caller was used. */
+  /** Whether a provider key was used. */
   is_byok: Schema.optionalKey(Schema.Boolean)
 })
 
@@ -107,9 +107,9 @@ export const Generation = Schema.Struct({
   provider_name: orNull.string,
   /** The attempts at providers, in the order in which they were made. */
   provider_responses: Schema.NullOr(Schema.Array(ProviderResponse)),
-  /** Whether a provider key of the caller served it. */
+  /** Whether a provider key served it. */
   is_byok: Schema.Boolean,
-  /** What it cost, in credits. If `is_byok`, the caller's own provider account was billed. */
+  /** What it cost, in credits. If `is_byok`, the caller's provider account was billed. */
   total_cost: Schema.Finite,
   /** The same as `total_cost`, in credits. */
   usage: Schema.Finite,
@@ -133,7 +133,7 @@ export const Generation = Schema.Struct({
   request_id: Schema.optionalKey(orNull.string),
   /** The end user whom the request names in its `user`. Null: none. */
   external_user: orNull.string,
-  /** What the caller's own provider account was billed, in credits. Null unless `is_byok`. */
+  /** What the caller's provider account was billed, in credits. Null unless `is_byok`. */
   upstream_inference_cost: orNull.number,
   ...generationFields,
   /** How it ended. */

@@ -23,7 +23,7 @@ import * as Workspace from "./Workspace.ts"
 export type { Options, ProviderKey } from "./ProviderKey.ts"
 
 /** A provider key that requests of the workspace may use. */
-export interface OwnKey extends ProviderKey {
+export interface UsableProviderKey extends ProviderKey {
   /** Undefined if the secret cannot be decrypted. The log says why. */
   readonly credential: Credential | undefined
 }
@@ -58,8 +58,8 @@ export const maxKeys = 100
 
 const credentialPrefix = "byok_"
 
-/** Whether a credential of a request or a job is a provider key of the caller. */
-export const isOwn = ({ id }: Pick<Credential, "id">): boolean => id.startsWith(credentialPrefix)
+/** Whether a credential of a request or a job is a provider key. */
+export const isProviderKey = ({ id }: Pick<Credential, "id">): boolean => id.startsWith(credentialPrefix)
 
 /** The service. */
 export class ProviderKeys extends Context.Service<
@@ -79,7 +79,7 @@ export class ProviderKeys extends Context.Service<
     /** Deletes the key. Its secret is gone; video jobs that use it fail. */
     readonly remove: (organizationId: string, id: string) => Effect.Effect<void, ProviderKeyNotFound | StorageError>
     /** The keys of a workspace that are not disabled, in the order to try. */
-    readonly usable: (workspaceId: string) => Effect.Effect<ReadonlyArray<OwnKey>, StorageError>
+    readonly usable: (workspaceId: string) => Effect.Effect<ReadonlyArray<UsableProviderKey>, StorageError>
     /**
      * The credential that a job of the workspace was submitted with. Undefined if its key was
      * deleted. A disabled key still finishes its jobs.
@@ -137,7 +137,7 @@ export const make = Effect.gen(function* () {
     Effect.fnUntraced(function* (workspaceId: string) {
       const rows = (yield* rowsOf(workspaceId)).filter((row) => !Dialect.bool(row, "disabled"))
       const keys = yield* Effect.forEach(rows, (row) =>
-        Effect.map(credentialOf(row), (credential): OwnKey => ({ ...keyRow(row), credential }))
+        Effect.map(credentialOf(row), (credential): UsableProviderKey => ({ ...keyRow(row), credential }))
       )
       return keys.toSorted((a, b) => a.sortOrder - b.sortOrder)
     }, mapSqlError("ProviderKeys.usable"))
@@ -242,7 +242,7 @@ export const make = Effect.gen(function* () {
   )
 
   const credential = Effect.fnUntraced(function* (workspaceId: string, credentialId: string) {
-    if (!isOwn({ id: credentialId })) return undefined
+    if (!isProviderKey({ id: credentialId })) return undefined
     const id = credentialId.slice(credentialPrefix.length)
     const [row] = yield* sql`SELECT * FROM provider_keys WHERE id = ${id}`
     return row === undefined || row.workspace_id !== workspaceId ? undefined : yield* credentialOf(row)

@@ -76,9 +76,9 @@ export interface Run {
   readonly id: string
   /**
    * Whether the credits or the free requests of the day do not suffice for the gateway's
-   * credentials, so that only the caller's own provider keys may be used.
+   * credentials, so that only the caller's provider keys may be used.
    */
-  readonly isOwnOnly: boolean
+  readonly isByokOnly: boolean
 }
 
 /** The result of paid work: the answer and the charge. */
@@ -98,7 +98,7 @@ export interface Ended<A, E> {
 /** What a job needs to be admitted. Run both effects in the transaction that writes the job. */
 export interface JobAdmission<A> {
   /** As in {@link Run}. */
-  readonly isOwnOnly: boolean
+  readonly isByokOnly: boolean
   /** Counts the free request, and reserves the quotes until the job ends. */
   readonly reserve: (job: {
     readonly jobId: string
@@ -143,8 +143,8 @@ export class Admission extends Context.Service<
     ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, R | RequestContext>
     /**
      * Admits a job. `submit` writes it in one transaction with {@link JobAdmission}. It is called
-     * again with `isOwnOnly` if the first call fails for a lack of credits or free requests and the
-     * caller has provider keys of its own.
+     * again with `isByokOnly` if the first call fails for a lack of credits or free requests and the
+     * caller has provider keys.
      */
     readonly accept: <A, E, R>(
       request: PaidRequest<A>,
@@ -194,14 +194,14 @@ export const make = Effect.gen(function* () {
   const reserve = Effect.fnUntraced(function* <A>(
     { caller, model, operation, user }: PaidRequest<A>,
     intent: { readonly id: string; readonly requestId: string; readonly jobId?: string },
-    { gateway, isFree, isPriced, own }: Candidates.Quotes
+    { gateway, isFree, isPriced, byok }: Candidates.Quotes
   ) {
     const { isFreeTier } = caller.key
     if (isFreeTier && isPriced) return yield* FreeTier.refused(model)
     const amounts =
       gateway === undefined
-        ? { amount: own ?? MicroCredits.zero, isByok: own !== undefined }
-        : { amount: gateway, byokAmount: own }
+        ? { amount: byok ?? MicroCredits.zero, isByok: byok !== undefined }
+        : { amount: gateway, byokAmount: byok }
     const isCounted = isFree || (isFreeTier && gateway !== undefined)
     const taken = isCounted ? yield* takeFree(caller) : undefined
     const reservation = yield* orUnavailable(
@@ -215,19 +215,22 @@ export const make = Effect.gen(function* () {
   })
 
   /**
-   * Admits with all candidates, or only with the caller's own keys if the credits or the free
+   * Admits with all candidates, or only with provider keys if the credits or the free
    * requests of the day do not suffice for the others.
    */
   const withFallback = <A, E, R>(
     quotes: Candidates.Quotes,
-    admit: (quotes: Candidates.Quotes, isOwnOnly: boolean) => Effect.Effect<A, E | PaymentRequired | TooManyRequests, R>
+    admit: (
+      quotes: Candidates.Quotes,
+      isByokOnly: boolean
+    ) => Effect.Effect<A, E | PaymentRequired | TooManyRequests, R>
   ) => {
     const all = admit(quotes, false)
-    return quotes.gateway === undefined || quotes.own === undefined
+    return quotes.gateway === undefined || quotes.byok === undefined
       ? all
       : Effect.catch(all, (error) =>
           error instanceof PaymentRequired || error instanceof TooManyRequests
-            ? admit(Candidates.ownOnly(quotes), true)
+            ? admit(Candidates.byokOnly(quotes), true)
             : Effect.fail(error)
         )
   }
@@ -299,10 +302,10 @@ export const make = Effect.gen(function* () {
   ) {
     const id = yield* random.uuidV7()
     const { id: requestId } = yield* RequestContext
-    const { isOwnOnly, reservation } = yield* withFallback(request.quotes, (quotes, isOwnOnly) =>
-      Effect.map(reserve(request, { id, requestId }, quotes), (reservation) => ({ reservation, isOwnOnly }))
+    const { isByokOnly, reservation } = yield* withFallback(request.quotes, (quotes, isByokOnly) =>
+      Effect.map(reserve(request, { id, requestId }, quotes), (reservation) => ({ reservation, isByokOnly }))
     )
-    const { attempts, exit } = yield* Effect.catchCause(work({ id, isOwnOnly }), (cause) =>
+    const { attempts, exit } = yield* Effect.catchCause(work({ id, isByokOnly }), (cause) =>
       Effect.succeed({ exit: Exit.failCause(cause), attempts: [] })
     )
     if (Exit.isFailure(exit)) {
@@ -367,9 +370,9 @@ export const make = Effect.gen(function* () {
     accept: (request, submit) =>
       admitted(request, (keep) =>
         Effect.flatMap(RequestContext, ({ id: requestId }) =>
-          withFallback(request.quotes, (quotes, isOwnOnly) =>
+          withFallback(request.quotes, (quotes, isByokOnly) =>
             submit({
-              isOwnOnly,
+              isByokOnly,
               reserve: ({ intentId, jobId }) =>
                 Effect.asVoid(reserve(request, { id: intentId, requestId, jobId }, quotes)),
               keep: keep.store

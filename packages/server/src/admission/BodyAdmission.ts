@@ -8,25 +8,26 @@ import { currentCaller } from "../access/Caller.ts"
 import type { BodyMemory } from "../http/BodyMemory.ts"
 import * as BodyGuard from "../http/BodyGuard.ts"
 import * as Failures from "../http/Failures.ts"
-import * as OwnKeys from "../routing/OwnKeys.ts"
+import * as AllowedProviderKeys from "../routing/AllowedProviderKeys.ts"
 import { Admission } from "./Admission.ts"
 
 /** The step, over the admission of paid work. */
-export const layer: Layer.Layer<RequestBody, never, Admission | BodyMemory | OwnKeys.OwnKeys> = Layer.effect(
-  RequestBody,
-  Effect.gen(function* () {
-    const { notExhausted } = yield* Admission
-    const ownKeys = yield* OwnKeys.OwnKeys
-    const guard = yield* BodyGuard.make({
-      owner: Effect.map(currentCaller, ({ key }) => key.hash),
-      // A caller with a provider key of its own may need no credits. The body says which model.
-      admitLarge: (idempotencyKey) =>
-        Effect.flatMap(currentCaller, (caller) =>
-          Effect.flatMap(ownKeys.of(caller), (own) =>
-            own.length === 0 ? notExhausted(caller, idempotencyKey) : Effect.void
+export const layer: Layer.Layer<RequestBody, never, Admission | BodyMemory | AllowedProviderKeys.AllowedProviderKeys> =
+  Layer.effect(
+    RequestBody,
+    Effect.gen(function* () {
+      const { notExhausted } = yield* Admission
+      const allowedKeys = yield* AllowedProviderKeys.AllowedProviderKeys
+      const guard = yield* BodyGuard.make({
+        owner: Effect.map(currentCaller, ({ key }) => key.hash),
+        // A caller with a provider key may need no credits. The body says which model.
+        admitLarge: (idempotencyKey) =>
+          Effect.flatMap(currentCaller, (caller) =>
+            Effect.flatMap(allowedKeys.of(caller), (providerKeys) =>
+              providerKeys.length === 0 ? notExhausted(caller, idempotencyKey) : Effect.void
+            )
           )
-        )
+      })
+      return RequestBody.of((httpEffect, { endpoint }) => Failures.unencoded(guard(endpoint, httpEffect)))
     })
-    return RequestBody.of((httpEffect, { endpoint }) => Failures.unencoded(guard(endpoint, httpEffect)))
-  })
-)
+  )

@@ -19,7 +19,7 @@ import { type Caller, currentCaller } from "../access/Caller.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { type Entry, ModelCatalog } from "../routing/ModelCatalog.ts"
-import * as OwnKeys from "../routing/OwnKeys.ts"
+import * as AllowedProviderKeys from "../routing/AllowedProviderKeys.ts"
 import type { ToError } from "../routing/ProviderFailures.ts"
 import { type Answered, Router } from "../routing/Router.ts"
 import * as Warnings from "../routing/Warnings.ts"
@@ -53,8 +53,8 @@ export interface Permitted<O extends Offer> {
   readonly caller: Caller
   readonly wanted: Wanted
   readonly offers: ReadonlyArray<O>
-  /** The caller's own provider keys. */
-  readonly own: OwnKeys.Own
+  /** The caller's provider keys. */
+  readonly providerKeys: AllowedProviderKeys.Keys
 }
 
 /** A kind of paid work. */
@@ -118,7 +118,7 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
 ) {
   const admission = yield* Admission
   const catalog = yield* ModelCatalog
-  const ownKeys = yield* OwnKeys.OwnKeys
+  const allowedKeys = yield* AllowedProviderKeys.AllowedProviderKeys
 
   /** Finds the offers that the caller may use for the request, whatever is in it. */
   const permit = Effect.fnUntraced(function* (
@@ -131,19 +131,21 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
     if (entry === undefined) return yield* Candidates.unknownModel(catalog, kind, model)
     const offers = yield* Candidates.allowed(entry, { preferences, guardrail: caller.guardrail })
     yield* Candidates.passable(offers, preferences)
-    return { caller, wanted, offers, own: yield* ownKeys.of(caller) }
+    return { caller, wanted, offers, providerKeys: yield* allowedKeys.of(caller) }
   })
 
   /**
    * Fails if the caller cannot pay, whatever the price will be. For requests that take work before
    * their price is known.
    */
-  const canPay = ({ caller, offers, own, wanted }: Permitted<O>, idempotencyKey: string | undefined) =>
-    OwnKeys.hasOwn(offers, own) ? Effect.void : admission.canPay(caller, wanted.model, offers, idempotencyKey)
+  const canPay = ({ caller, offers, providerKeys, wanted }: Permitted<O>, idempotencyKey: string | undefined) =>
+    AllowedProviderKeys.hasKeyFor(offers, providerKeys)
+      ? Effect.void
+      : admission.canPay(caller, wanted.model, offers, idempotencyKey)
 
   /** The candidates, in the order to try, and the request as admission takes it. */
   const choose = Effect.fnUntraced(function* <A, E>(
-    { caller, offers, own, wanted }: Permitted<O>,
+    { caller, offers, providerKeys, wanted }: Permitted<O>,
     { encode, idempotencyKey, payload, requestFor, supporting }: Work<O, Request, A, E>
   ) {
     const { model, provider: preferences, trace, user } = wanted
@@ -151,7 +153,7 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
     const candidates = yield* Candidates.ranked(yield* supporting(offers), {
       preferences,
       observed,
-      own,
+      providerKeys,
       isFreeTier: caller.key.isFreeTier,
       quote,
       ignored: (offer) => ignored(offer, requestFor(offer))
@@ -163,8 +165,8 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
   return { permit, canPay, choose, ignored }
 })
 
-const usable = <O extends Offer>(candidates: ReadonlyArray<Candidate<O>>, isOwnOnly: boolean) =>
-  isOwnOnly ? candidates.filter(OwnKeys.isByok) : candidates
+const usable = <O extends Offer>(candidates: ReadonlyArray<Candidate<O>>, isByokOnly: boolean) =>
+  isByokOnly ? candidates.filter(AllowedProviderKeys.usesProviderKey) : candidates
 
 /** Makes the path of requests that are answered when their work is done. */
 export const makeServed = Effect.fnUntraced(function* <
@@ -191,7 +193,7 @@ export const makeServed = Effect.fnUntraced(function* <
         ...charge,
         provider: offer.provider,
         upstreamModel: offer.upstreamId,
-        isByok: OwnKeys.isByok(candidate)
+        isByok: AllowedProviderKeys.usesProviderKey(candidate)
       }
     }
   }
@@ -199,11 +201,11 @@ export const makeServed = Effect.fnUntraced(function* <
   /** Chooses the offers, reserves, calls, charges and answers. */
   const serve = <A, E2>(permitted: Permitted<O>, work: ServedWork<O, Request, Result, A, E2>) =>
     Effect.flatMap(choose(permitted, work), ({ candidates, paid }) =>
-      admission.serve({ ...paid, operation: kind, input: work.input }, ({ id, isOwnOnly }) =>
+      admission.serve({ ...paid, operation: kind, input: work.input }, ({ id, isByokOnly }) =>
         Effect.map(
           router.route({
             owner: paid.caller.key.hash,
-            candidates: usable(candidates, isOwnOnly),
+            candidates: usable(candidates, isByokOnly),
             units: work.units,
             attemptTimeout,
             deadline,
@@ -242,7 +244,7 @@ export const makeAccepted = Effect.fnUntraced(function* <Request, O extends Offe
   ) =>
     Effect.flatMap(choose(permitted, work), ({ candidates, paid }) =>
       admission.accept({ ...paid, operation: kind, status: 202 }, (job) => {
-        const [first, ...others] = usable(candidates, job.isOwnOnly)
+        const [first, ...others] = usable(candidates, job.isByokOnly)
         return first === undefined ? Effect.die(new Error("The job has no candidate")) : submit([first, ...others], job)
       })
     )

@@ -1,5 +1,5 @@
 /**
- * The providers that store files for callers with a provider key of their own: who `provider_a` and
+ * The providers that store files for callers with a provider key: who `provider_a` and
  * `provider_b` are.
  *
  * Specification: "DELETE /files/{file_id}".

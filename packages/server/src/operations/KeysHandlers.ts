@@ -182,7 +182,7 @@ const make = Effect.gen(function* () {
   })
 
   /** The caller's key. Fails with a 403 if it is an ephemeral key. */
-  const ownKey = Effect.flatMap(currentCaller, ({ ephemeral, key }) =>
+  const callerKey = Effect.flatMap(currentCaller, ({ ephemeral, key }) =>
     ephemeral === null ? Effect.succeed(key) : Effect.fail(cannotCreate)
   )
 
@@ -261,7 +261,7 @@ const make = Effect.gen(function* () {
     return { deleted: true as const }
   })
 
-  return { create, createEphemeral, ownKey, list, get, update, remove }
+  return { create, createEphemeral, callerKey, list, get, update, remove }
 })
 
 /** The `keys` group of the contract. */
@@ -270,7 +270,7 @@ export const layer = HttpApiBuilder.group(GatewayApi, "keys", (handlers) =>
     handlers
       .handle("createKey", ({ headers, payload }) => keys.create(payload, headers["idempotency-key"]))
       .handle("createEphemeralKey", ({ payload }) =>
-        Effect.flatMap(keys.ownKey, (key) => keys.createEphemeral(key, payload))
+        Effect.flatMap(keys.callerKey, (key) => keys.createEphemeral(key, payload))
       )
       .handle("listKeys", ({ query }) => keys.list(query))
       .handle("getKey", ({ params }) => keys.get(params.hash))

@@ -8,7 +8,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { type Entry, ModelCatalog } from "../routing/ModelCatalog.ts"
-import * as OwnKeys from "../routing/OwnKeys.ts"
+import * as AllowedProviderKeys from "../routing/AllowedProviderKeys.ts"
 import { dataPolicyOf, toEndpoints, toModel, toVideoModel } from "../routing/ModelShape.ts"
 
 /** The page of a request that has an offset and no limit. */
@@ -68,9 +68,12 @@ const providersOf = (entries: ReadonlyArray<Entry>): ReadonlyArray<Providers.Pro
 /**
  * The entries with those of their offers that the caller can use. Without the ones that have none.
  */
-const usable = <O extends Offer>(entries: ReadonlyArray<Entry<O>>, own: OwnKeys.Own): ReadonlyArray<Entry<O>> =>
+const usable = <O extends Offer>(
+  entries: ReadonlyArray<Entry<O>>,
+  providerKeys: AllowedProviderKeys.Keys
+): ReadonlyArray<Entry<O>> =>
   entries.flatMap((entry) => {
-    const offers = entry.offers.filter((offer) => OwnKeys.isUsable([offer], own))
+    const offers = entry.offers.filter((offer) => AllowedProviderKeys.isUsable([offer], providerKeys))
     if (!Array.isReadonlyArrayNonEmpty(offers)) return []
     return offers.length === entry.offers.length ? [entry] : [{ ...entry, offers }]
   })
@@ -78,11 +81,11 @@ const usable = <O extends Offer>(entries: ReadonlyArray<Entry<O>>, own: OwnKeys.
 /** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
   const catalog = yield* ModelCatalog
-  const ownKeys = yield* OwnKeys.OwnKeys
+  const allowedKeys = yield* AllowedProviderKeys.AllowedProviderKeys
   const models = new Map(catalog.all.map((entry) => [entry, toModel(entry)]))
-  const own = Effect.flatMap(currentCaller, (caller) => ownKeys.of(caller))
+  const providerKeys = Effect.flatMap(currentCaller, (caller) => allowedKeys.of(caller))
 
-  const list = (keys: OwnKeys.Own, query: Models.ListOptions) =>
+  const list = (keys: AllowedProviderKeys.Keys, query: Models.ListOptions) =>
     usable(catalog.all, keys)
       .map((entry) => models.get(entry) ?? toModel(entry))
       .filter((model) => matches(model, query))
@@ -90,19 +93,21 @@ const make = Effect.gen(function* () {
   const find = Effect.fnUntraced(function* (author: string, slug: string) {
     const id = `${author}/${slug}`
     const known: Entry | undefined = catalog.rerank(id) ?? catalog.transcription(id) ?? catalog.video(id)
-    const [entry] = known === undefined ? [] : usable([known], yield* own)
+    const [entry] = known === undefined ? [] : usable([known], yield* providerKeys)
     return entry === undefined ? yield* Candidates.noSuchModel(id) : { entry, id }
   })
 
-  return { catalog, own, list, find }
+  return { catalog, providerKeys, list, find }
 })
 
 /** The `models` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
-  Effect.map(make, ({ catalog, find, list, own }) =>
+  Effect.map(make, ({ catalog, find, list, providerKeys }) =>
     handlers
-      .handle("listModels", ({ query }) => Effect.map(own, (keys) => pageOf(list(keys, query), query)))
-      .handle("countModels", ({ query }) => Effect.map(own, (keys) => ({ data: { count: list(keys, query).length } })))
+      .handle("listModels", ({ query }) => Effect.map(providerKeys, (keys) => pageOf(list(keys, query), query)))
+      .handle("countModels", ({ query }) =>
+        Effect.map(providerKeys, (keys) => ({ data: { count: list(keys, query).length } }))
+      )
       .handle("getModel", ({ params }) =>
         Effect.map(find(params.author, params.slug), ({ entry, id }) => ({ data: toModel(entry, id) }))
       )
@@ -110,8 +115,10 @@ export const layer = HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
         Effect.map(find(params.author, params.slug), ({ entry, id }) => ({ data: toEndpoints(entry, id) }))
       )
       .handle("listVideoModels", () =>
-        Effect.map(own, (keys) => ({ data: usable(catalog.videos, keys).map(toVideoModel) }))
+        Effect.map(providerKeys, (keys) => ({ data: usable(catalog.videos, keys).map(toVideoModel) }))
       )
-      .handle("listProviders", () => Effect.map(own, (keys) => ({ data: providersOf(usable(catalog.all, keys)) })))
+      .handle("listProviders", () =>
+        Effect.map(providerKeys, (keys) => ({ data: providersOf(usable(catalog.all, keys)) }))
+      )
   )
 )

@@ -27,7 +27,7 @@ import type { Key } from "../access/Key.ts"
 import { KeyStore } from "../access/KeyStore.ts"
 import type * as Routing from "../routing/Candidate.ts"
 import { ModelCatalog } from "../routing/ModelCatalog.ts"
-import * as OwnKeys from "../routing/OwnKeys.ts"
+import * as AllowedProviderKeys from "../routing/AllowedProviderKeys.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import * as Warnings from "../routing/Warnings.ts"
 import * as VideoAcceptance from "../video/VideoAcceptance.ts"
@@ -55,7 +55,7 @@ const toCandidate = (
     cost_micro: offer.quote(request),
     ...(complete.duration === undefined ? {} : { duration: complete.duration }),
     generate_audio: complete.generate_audio,
-    ...(isFreeTier && !OwnKeys.isByok({ credential, offer }) ? { is_free_tier: true } : {}),
+    ...(isFreeTier && !AllowedProviderKeys.usesProviderKey({ credential, offer }) ? { is_free_tier: true } : {}),
     ...Warnings.of(offer, request)
   }
 }

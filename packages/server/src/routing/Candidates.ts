@@ -13,7 +13,7 @@ import * as Issues from "../internal/Issues.ts"
 import type * as Candidate from "./Candidate.ts"
 import type { Entry, ModelCatalog } from "./ModelCatalog.ts"
 import * as FreeTier from "./FreeTier.ts"
-import * as OwnKeys from "./OwnKeys.ts"
+import * as AllowedProviderKeys from "./AllowedProviderKeys.ts"
 
 /** Measurements of a candidate, once it has answered. */
 export interface Observed {
@@ -38,7 +38,7 @@ export interface Ranking<in O extends Offer> {
   /** What the offer ignores of the request, a sentence for each. Default: nothing. */
   readonly ignored?: ((offer: O) => ReadonlyArray<string>) | undefined
   /** The provider keys that the caller may use. Default: none. */
-  readonly own?: OwnKeys.Own | undefined
+  readonly providerKeys?: AllowedProviderKeys.Keys | undefined
   /** Whether the caller's key is one of the {@link FreeTier}. Default: false. */
   readonly isFreeTier?: boolean | undefined
 }
@@ -172,11 +172,14 @@ const usingAll = <O extends Offer>(
       )
 }
 
-/** The caller's keys, of which those whose owner declares that data is retained cannot be used. */
-const usable = (own: OwnKeys.Own, preferences: typeof Preferences.Type | undefined): OwnKeys.Own =>
+/** The provider keys, of which those whose owner declares that data is retained cannot be used. */
+const usable = (
+  keys: AllowedProviderKeys.Keys,
+  preferences: typeof Preferences.Type | undefined
+): AllowedProviderKeys.Keys =>
   preferences?.zdr === true
-    ? own.map((key) => (key.declaredZdr === false ? { ...key, credential: undefined } : key))
-    : own
+    ? keys.map((key) => (key.declaredZdr === false ? { ...key, credential: undefined } : key))
+    : keys
 
 type Comparator = (a: Candidate.Candidate, b: Candidate.Candidate) => number
 
@@ -216,7 +219,7 @@ const comparator = <O extends Offer>({
  *
  * First come the providers of the caller's `order`, then the others by the caller's `sort`. What
  * these leave open is decided by the operator's order: the one in which the catalog lists the
- * offers. The caller's own provider keys come before the gateway's credentials, whatever the order.
+ * offers. The caller's provider keys come before the gateway's credentials, whatever the order.
  */
 export const ranked = <O extends Offer>(
   offers: ReadonlyArray<O>,
@@ -228,7 +231,7 @@ const ordered = <O extends Offer>(
   offers: ReadonlyArray<O>,
   ranking: Ranking<O>
 ): Effect.Effect<ReadonlyArray<Candidate.Candidate<O>>, NotFound> => {
-  const all = OwnKeys.groupsOf(offers, usable(ranking.own ?? [], ranking.preferences))
+  const all = AllowedProviderKeys.groupsOf(offers, usable(ranking.providerKeys ?? [], ranking.preferences))
   const groups = ranking.isFreeTier === true ? FreeTier.within(all) : all
   const candidates = groups.flat()
   if (candidates.length === 0) return Effect.fail(withoutCredential(offers))
@@ -283,8 +286,8 @@ export const passable = (
 export interface Quotes {
   /** With a credential of the gateway. */
   readonly gateway: MicroCredits.MicroCredits | undefined
-  /** With a provider key of the caller. */
-  readonly own: MicroCredits.MicroCredits | undefined
+  /** With a provider key. */
+  readonly byok: MicroCredits.MicroCredits | undefined
   /** Whether an offer with a credential of the gateway counts toward the key's free requests. */
   readonly isFree: boolean
   /** Whether an offer with a credential of the gateway has a price. */
@@ -292,7 +295,7 @@ export interface Quotes {
 }
 
 /** The quotes without the gateway's credentials. */
-export const ownOnly = ({ own }: Quotes): Quotes => ({ gateway: undefined, own, isFree: false, isPriced: false })
+export const byokOnly = ({ byok }: Quotes): Quotes => ({ gateway: undefined, byok, isFree: false, isPriced: false })
 
 /** The largest quotes of the candidates. They are reserved before the first call. */
 export const quotesOf = <O extends Offer>(
@@ -301,11 +304,11 @@ export const quotesOf = <O extends Offer>(
 ): Quotes => {
   const largest = (some: ReadonlyArray<Candidate.Candidate<O>>) =>
     some.length === 0 ? undefined : MicroCredits.make(Math.max(0, ...some.map(({ offer }) => quote(offer))))
-  const own = candidates.filter((candidate) => OwnKeys.isByok(candidate))
-  const others = candidates.filter((candidate) => !OwnKeys.isByok(candidate))
+  const byok = candidates.filter((candidate) => AllowedProviderKeys.usesProviderKey(candidate))
+  const others = candidates.filter((candidate) => !AllowedProviderKeys.usesProviderKey(candidate))
   return {
     gateway: largest(others),
-    own: largest(own),
+    byok: largest(byok),
     isFree: others.some(({ offer }) => offer.isFree),
     isPriced: others.some(({ offer }) => !FreeTier.costsNothing(offer))
   }

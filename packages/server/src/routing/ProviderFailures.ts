@@ -64,7 +64,7 @@ const ofSimulated = ({ retryAfter, status }: Simulated, details: Details): Answe
   }
 }
 
-/** What the caller can correct, if the attempt was made with its own provider key. */
+/** What the caller can correct, if the attempt was made with a provider key. */
 const ownDetail = ({ isByok, provider }: Details, what: string): Pick<Answer, "detail"> =>
   isByok === true && provider !== undefined ? { detail: `: ${provider} ${what}` } : {}
 

@@ -1,5 +1,5 @@
 /**
- * Files that a provider stores, with the caller's own key for it. The failures become statuses of
+ * Files that a provider stores, with the caller's provider key. The failures become statuses of
  * the operation.
  */
 import type { FileProvider, Order } from "@model-gateway/core/Files"
@@ -22,7 +22,7 @@ import { allowsProvider } from "../access/Guardrail.ts"
 import * as BodyLimit from "../http/BodyLimit.ts"
 import type { Cursor } from "../http/Paging.ts"
 import { FileProviders } from "../objects/FileProviders.ts"
-import * as OwnKeys from "./OwnKeys.ts"
+import * as AllowedProviderKeys from "./AllowedProviderKeys.ts"
 import * as Upload from "../http/Upload.ts"
 
 const notFound = (reason: string) => new NotFound({ error: { message: `${phrases[404]}: ${reason}` } })
@@ -79,7 +79,7 @@ const defaultLimit = 100
 /** Makes the operations over the providers and keys in the context. */
 export const make = Effect.gen(function* () {
   const apis = yield* FileProviders
-  const ownKeys = yield* OwnKeys.OwnKeys
+  const allowedKeys = yield* AllowedProviderKeys.AllowedProviderKeys
 
   /** The provider's files and the first key that the caller may use for them. */
   const grantOf = Effect.fnUntraced(function* (provider: FileProvider, workspaceId: string) {
@@ -91,7 +91,7 @@ export const make = Effect.gen(function* () {
         `the guardrail "${guardrail.name}" of this key does not allow the provider "${api.provider}"`
       )
     }
-    const keys = api === undefined ? [] : yield* ownKeys.of(caller, workspaceId)
+    const keys = api === undefined ? [] : yield* allowedKeys.of(caller, workspaceId)
     const key = keys.find(
       ({ allowedModels, credential, provider }) =>
         provider === api?.provider && allowedModels === null && credential !== undefined

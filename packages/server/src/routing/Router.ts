@@ -14,7 +14,7 @@ import { Overloaded, ProviderError, type Reason, Timeout } from "@model-gateway/
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import type { Attempt } from "../accounting/Attempt.ts"
-import { isOwn } from "../access/ProviderKeys.ts"
+import { isProviderKey } from "../access/ProviderKeys.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
@@ -26,7 +26,7 @@ import * as OfferQueue from "./OfferQueue.ts"
 export class AttemptsFailed extends Data.TaggedError("AttemptsFailed")<{
   readonly reason: Reason
   readonly provider: string
-  /** Whether that attempt was made with a provider key of the caller. */
+  /** Whether that attempt was made with a provider key. */
   readonly isByok: boolean
 }> {}
 
@@ -291,7 +291,7 @@ export const make = Effect.gen(function* () {
       const { offer } = candidate
       const { provider } = offer
       const key = keyOf(candidate)
-      const isByok = isOwn(candidate.credential)
+      const isByok = isProviderKey(candidate.credential)
       const left = end - now()
       if (left <= 0) return yield* new DeadlinePassed({ provider })
       const timeLimit = Duration.toSeconds(offer.timeLimit ?? attemptTimeout)

@@ -17,9 +17,9 @@ export interface RetryDecision {
 }
 
 /**
- * The decision for a failed submission. `isOwn`: it was made with the caller's own provider key.
+ * The decision for a failed submission. `isByok`: it was made with a provider key.
  */
-export const ofSubmission = (reason: Reason, isOwn: boolean): RetryDecision => {
+export const ofSubmission = (reason: Reason, isByok: boolean): RetryDecision => {
   switch (reason._tag) {
     case "InvalidRequest":
     case "InputTooLarge":
@@ -30,12 +30,12 @@ export const ofSubmission = (reason: Reason, isOwn: boolean): RetryDecision => {
     case "Unauthorized":
       return {
         isRetryable: false,
-        error: isOwn ? "the provider rejected your provider key" : "the provider rejected the gateway's credentials"
+        error: isByok ? "the provider rejected your provider key" : "the provider rejected the gateway's credentials"
       }
     case "OutOfCredit":
       return {
         isRetryable: false,
-        error: isOwn
+        error: isByok
           ? "your account at the provider is out of credit"
           : "the gateway's account at the provider is out of credit"
       }
@@ -64,14 +64,14 @@ export const lostHandle = (provider: string): string =>
  * The decision for a poll that failed. The upstream has the job, so it is not given up while it
  * only limits how often it may be asked. The job's deadline ends that.
  */
-export const ofPoll = (reason: Reason, isOwn: boolean): RetryDecision => {
+export const ofPoll = (reason: Reason, isByok: boolean): RetryDecision => {
   switch (reason._tag) {
     case "UnknownModel":
       return { isRetryable: false, error: "the provider no longer has the job" }
     case "RateLimited":
-      return { ...ofSubmission(reason, isOwn), maxFailures: Number.POSITIVE_INFINITY }
+      return { ...ofSubmission(reason, isByok), maxFailures: Number.POSITIVE_INFINITY }
     default:
-      return ofSubmission(reason, isOwn)
+      return ofSubmission(reason, isByok)
   }
 }
 
@@ -82,21 +82,21 @@ const expired = new Set([400, 401, 403, 404, 410])
  * The decision for a finished video that could not be fetched. A link that is refused or leads
  * nowhere may have expired. Polling again renews it, which is tried a few times.
  */
-const ofContent = ({ reason, status = 0 }: ProviderError, isOwn: boolean): RetryDecision => {
+const ofContent = ({ reason, status = 0 }: ProviderError, isByok: boolean): RetryDecision => {
   const isRefused = reason._tag === "Unauthorized" || reason._tag === "UnknownModel" || expired.has(status)
   return isRefused
     ? { isRetryable: true, error: "the finished video could not be fetched from the provider", maxFailures: 5 }
-    : ofSubmission(reason, isOwn)
+    : ofSubmission(reason, isByok)
 }
 
 /** Why a finished video could not be copied. */
 export type DownloadFailure = ProviderError | ObjectStoreError | TooMuchVideo | VideoTooSlow
 
 /** The decision for a finished video that could not be copied. */
-export const ofDownload = (error: DownloadFailure, isOwn: boolean): RetryDecision => {
+export const ofDownload = (error: DownloadFailure, isByok: boolean): RetryDecision => {
   switch (error._tag) {
     case "ProviderError":
-      return ofContent(error, isOwn)
+      return ofContent(error, isByok)
     case "TooMuchVideo":
       return { isRetryable: false, error: error.message }
     case "VideoTooSlow":

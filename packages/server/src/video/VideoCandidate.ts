@@ -111,13 +111,13 @@ export interface CurrentCandidate {
   readonly credential: string | null
 }
 
-/** Whether the job is at the credential of its caller, not at the gateway's. */
-export const isOwn = ({ credential }: Pick<CurrentCandidate, "credential">): boolean =>
-  credential !== null && ProviderKeys.isOwn({ id: credential })
+/** Whether the job was submitted with a provider key, not with the gateway's credential. */
+export const usesProviderKey = ({ credential }: Pick<CurrentCandidate, "credential">): boolean =>
+  credential !== null && ProviderKeys.isProviderKey({ id: credential })
 
 /** Why a job fails if {@link lookup} finds nothing. */
 export const goneError = (job: CurrentCandidate): string =>
-  isOwn(job)
+  usesProviderKey(job)
     ? `the provider ${job.provider} no longer has the model, or your provider key that the job was submitted with was deleted`
     : `the provider ${job.provider} no longer has the model, or the gateway no longer has its credential`
 
@@ -134,13 +134,13 @@ export const lookup = (catalog: ModelCatalog["Service"], providerKeys: ProviderK
     const offers = (catalog.video(job.model)?.offers ?? []).filter(
       ({ provider, upstreamId }) => provider === job.provider && upstreamId === job.upstreamModel
     )
-    const isOwnKey = isOwn(job)
-    const offer = isOwnKey
+    const isByok = usesProviderKey(job)
+    const offer = isByok
       ? offers[0]
       : offers.find(({ credential }) => job.credential === null || job.credential === credential?.id)
     if (offer === undefined) return undefined
     const credential =
-      isOwnKey && job.credential !== null
+      isByok && job.credential !== null
         ? yield* providerKeys.credential(job.workspaceId, job.credential)
         : offer.credential
     return credential === undefined ? undefined : { offer, credential }

@@ -11,7 +11,7 @@ import * as Timestamp from "../internal/Timestamp.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import * as Table from "../storage/sql/Table.ts"
 import * as VideoRequests from "./VideoRequest.ts"
-import { CandidatesJson, isOwn, warningsOf } from "./VideoCandidate.ts"
+import { CandidatesJson, usesProviderKey, warningsOf } from "./VideoCandidate.ts"
 
 /** One finished video. */
 export const Output = Schema.Struct({
@@ -165,7 +165,7 @@ export const requestColumns = (
 export const fromRow = (row: Row): VideoJob => {
   const { cancelRequestedAt: _cancelRequestedAt, outputs, ...job } = table.read(row)
   // A job that moved to another candidate may use another kind of credential than at first.
-  const isByok = job.credential === null ? job.isByok : isOwn({ credential: job.credential })
+  const isByok = job.credential === null ? job.isByok : usesProviderKey({ credential: job.credential })
   return { ...job, isByok, outputs: outputs ?? [] }
 }
 

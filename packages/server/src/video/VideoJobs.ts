@@ -14,7 +14,7 @@ import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
-import { type Candidate, isOwn } from "./VideoCandidate.ts"
+import { type Candidate, usesProviderKey } from "./VideoCandidate.ts"
 import { decodeRequest, fromRow, requestColumns, table, type VideoJob, VideoJobNotFound } from "./VideoJob.ts"
 import { VideoQueue } from "./VideoQueue.ts"
 import type { VideoSignals } from "./VideoSignals.ts"
@@ -133,7 +133,7 @@ export const make = Effect.gen(function* () {
       generationId: null,
       progress: null,
       intentId: yield* nextId("gen"),
-      isByok: isOwn({ credential: first.credential ?? null }),
+      isByok: usesProviderKey({ credential: first.credential ?? null }),
       cost: MicroCredits.make(first.cost_micro),
       outputs: [],
       error: null,

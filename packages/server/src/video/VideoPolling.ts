@@ -66,7 +66,7 @@ export const make = ({ failures: { failJob, retry }, jobs, signals, timed, unles
     if (Option.isSome(fetched) && Result.isFailure(fetched.value)) {
       const error = fetched.value.failure
       yield* VideoFailures.note(job, "A finished video could not be downloaded", error)
-      const decision = RetryDecision.ofDownload(error, VideoCandidate.isOwn(job))
+      const decision = RetryDecision.ofDownload(error, VideoCandidate.usesProviderKey(job))
       return yield* retry(job, failures + 1, decision, upstream.offer.pollInterval)
     }
     const completed =
@@ -96,7 +96,7 @@ export const make = ({ failures: { failJob, retry }, jobs, signals, timed, unles
       const polled = answer.value
       if (Result.isFailure(polled)) {
         yield* VideoFailures.note(job, "The status of a video job could not be read from the upstream", polled.failure)
-        const decision = RetryDecision.ofPoll(polled.failure.reason, VideoCandidate.isOwn(job))
+        const decision = RetryDecision.ofPoll(polled.failure.reason, VideoCandidate.usesProviderKey(job))
         return yield* retry(job, failures + 1, decision, offer.pollInterval)
       }
       const status = polled.success

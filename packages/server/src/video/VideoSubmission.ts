@@ -12,7 +12,7 @@ import { Clock, Duration, Effect } from "effect"
 import type { Attempt } from "../accounting/Attempt.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import { Router } from "../routing/Router.ts"
-import { goneError, isOwn } from "./VideoCandidate.ts"
+import { goneError, usesProviderKey } from "./VideoCandidate.ts"
 import { tokenOf, type VideoJob } from "./VideoJob.ts"
 import * as RetryDecision from "./RetryDecision.ts"
 
@@ -41,8 +41,8 @@ export interface Submitted {
 /** Whether the provider bills a submission. If it accepted the job, its end decides that. */
 const billedOf = ({ _tag }: Outcome): Attempt["billed"] => (_tag === "NotTaken" ? "no" : "unknown")
 
-const outcomeOf = (reason: Reason, isOwn: boolean): Outcome => {
-  const decision = RetryDecision.ofSubmission(reason, isOwn)
+const outcomeOf = (reason: Reason, isByok: boolean): Outcome => {
+  const decision = RetryDecision.ofSubmission(reason, isByok)
   switch (reason._tag) {
     case "Timeout":
     case "ConnectionLost":
@@ -93,8 +93,8 @@ export const make = Effect.fnUntraced(function* ({ callTimeout }: { readonly cal
     const outcome = yield* exit.pipe(
       Effect.map(({ answer }): Outcome => ({ _tag: "Accepted", handle: answer })),
       Effect.catchTags({
-        AttemptsFailed: ({ reason }) => Effect.succeed(outcomeOf(reason, isOwn(job))),
-        DeadlinePassed: () => Effect.succeed(outcomeOf(new Timeout(), isOwn(job))),
+        AttemptsFailed: ({ reason }) => Effect.succeed(outcomeOf(reason, usesProviderKey(job))),
+        DeadlinePassed: () => Effect.succeed(outcomeOf(new Timeout(), usesProviderKey(job))),
         NoneUp: ({ retryAfter }) =>
           Effect.succeed(notAsked({ isRetryable: true, error: "the provider is not available", retryAfter }))
       })

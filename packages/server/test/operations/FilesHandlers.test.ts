@@ -560,7 +560,7 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
     })
   )
 
-  it.effect("needs a key of the caller's own for a file at a provider", () =>
+  it.effect("needs a provider key for a file at a provider", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway.TestGateway
       const { id } = yield* upload("stays")

@@ -176,7 +176,7 @@ it.layer(gateway, { excludeTestServices: true })("the request log", (it) => {
     })
   )
 
-  it.effect("says what the caller's own provider account was billed", () =>
+  it.effect("says what the caller's provider account was billed", () =>
     Effect.gen(function* () {
       const { ask, workspace } = yield* TestGateway
       const sql = yield* SqlClient

@@ -247,7 +247,7 @@ it.layer(layer({}, offers), { excludeTestServices: true })("a key of the free ti
     })
   )
 
-  it.effect("uses the caller's own provider keys for every model, which are not counted", () =>
+  it.effect("uses the caller's provider keys for every model, which are not counted", () =>
     Effect.gen(function* () {
       const { hash, key, workspaceId } = yield* newKey({ freeDailyLimit: 1 })
       yield* store(workspaceId)
@@ -265,7 +265,7 @@ it.layer(layer({}, offers), { excludeTestServices: true })("a key of the free ti
     })
   )
 
-  it.effect("goes on with the caller's own provider keys when its day is used up", () =>
+  it.effect("goes on with the caller's provider keys when its day is used up", () =>
     Effect.gen(function* () {
       const { key, workspaceId } = yield* newKey({ freeDailyLimit: 1 })
       expect((yield* rerank(key, { only: "gratis" })).status).toBe(200)

@@ -56,7 +56,7 @@ const remove = Effect.fnUntraced(function* (query: string, headers?: Record<stri
 })
 
 describe("a file at a provider", () => {
-  it.live("is deleted with the caller's own key, once, and confirmed in the provider's shape [spec J10]", () =>
+  it.live("is deleted with the caller's provider key, once, and confirmed in the provider's shape [spec J10]", () =>
     testing(({ a, b }) =>
       Effect.gen(function* () {
         yield* store("openai")
@@ -365,7 +365,7 @@ describe("files at a provider", () => {
     )
   )
 
-  it.live("need a key of the caller, which is asked for before the form is read", () =>
+  it.live("need a provider key, which is asked for before the form is read", () =>
     testing(({ a }) =>
       Effect.gen(function* () {
         const { workspace } = yield* TestGateway

@@ -150,7 +150,7 @@ const hasPartOf = (secret: string, text: string): boolean =>
 
 const echoedKeys: Attack = {
   name: "echoed-keys",
-  title: "a provider repeats parts of the caller's own key, and of the gateway's, in a 400",
+  title: "a provider repeats parts of the caller's provider key, and of the gateway's, in a 400",
   bound: "400 without 6 consecutive characters of either",
   file: (upstream) => ({ upstreams: { cohere: { apiKey: gatewaysKey, baseUrl: upstream } } }),
   run: async ({ gateway, manage, upstream }) => {
@@ -164,7 +164,7 @@ const echoedKeys: Attack = {
           upstream.handle = Doubles.always({ message: `no document for ${part}, choose another` }, 400)
           const answer = await ask(gateway.origin, smallRerank(gateway.apiKey, "cohere/rerank-v3.5"))
           answers.push(answer)
-          // Without a key of the caller, only the gateway's is in play.
+          // Without a provider key, only the gateway's is in play.
           if (own || key === gatewaysKey) texts.push(answer.body.toString())
         }
       }

@@ -95,7 +95,7 @@ const Record = ({ record }: { readonly record: CurrentKey.KeyRecord }) => {
         <Usage title="This week" value={record.usage_weekly} max={max} />
         <Usage title="Today" value={record.usage_daily} max={max} />
         <Usage
-          title={`With your own provider keys${record.include_byok_in_limit ? ", counted in the limit" : ""}`}
+          title={`With your provider keys${record.include_byok_in_limit ? ", counted in the limit" : ""}`}
           value={record.byok_usage}
           max={max}
         />

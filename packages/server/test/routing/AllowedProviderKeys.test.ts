@@ -1,5 +1,5 @@
 /**
- * Requests with provider keys of the caller: which credential calls which provider, and who pays.
+ * Requests with provider keys: which credential calls which provider, and who pays.
  */
 import { describe, expect, it } from "@effect/vitest"
 import type { CreateRequest } from "@model-gateway/core/Byok"
@@ -79,7 +79,7 @@ const removeCredits = Effect.gen(function* () {
   yield* (yield* Accounting).addCredits(workspace.id, MicroCredits.subtract(0, workspace.balance))
 })
 
-describe("a caller's own provider key", () => {
+describe("a caller's provider key", () => {
   it.live(
     "is used first and billed by the provider: it costs no credits and counts as BYOK usage [spec D1 D2 D3 D4]",
     () => {

@@ -32,7 +32,7 @@ const store = Effect.fnUntraced(function* (workspaceId: string) {
 
 const fallbacks = [{ provider: "test", upstream_model: "test/film", credential: "gateway", cost_micro: 50_000 }]
 
-describe("a video job with a provider key of its caller", () => {
+describe("a video job with a provider key", () => {
   it.effect(
     "uses that key to its end, costs no credits and says so, even if the key is disabled meanwhile [spec G11]",
     () =>
