@@ -1,7 +1,7 @@
 // The commands of the guides work in a clone: each program is a script of the project or one that
-// every machine has. Links in documents lead to files and headings.
+// every machine has. Links in documents lead to files and headings, and names of sources to files.
 import { existsSync, globSync, readFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { dirname, join, posix } from "node:path"
 import { expect, it } from "vitest"
 import { root } from "./Workspace.ts"
 
@@ -40,12 +40,37 @@ const anchors = (page: string): ReadonlyArray<string> =>
       .replaceAll(" ", "-")
   )
 
+/** The files of the repository that the pattern matches, with slashes. */
+const filesOf = (pattern: string): ReadonlyArray<string> =>
+  globSync(pattern, { cwd: root, exclude: ["**/node_modules", "**/dist"] }).map((file) => file.replaceAll("\\", "/"))
+
+const documents = [
+  "README.md",
+  ...["docs", "packages", "apps", "tests"].flatMap((folder) => filesOf(`${folder}/**/*.md`))
+]
+
+it("lists each page of the documentation", () => {
+  const listed = ["docs/README.md", "docs/decisions/README.md", "docs/reference/providers.md"].flatMap((list) =>
+    [...readFileSync(join(root, list), "utf8").matchAll(/\]\(([\w./-]+\.md)/g)].map(([, link = ""]) =>
+      posix.join(posix.dirname(list), link)
+    )
+  )
+  expect(filesOf("docs/**/*.md").filter((page) => page !== "docs/README.md" && !listed.includes(page))).toEqual([])
+})
+
+it("names sources that exist", () => {
+  const sources = filesOf("{packages,apps,tests,scripts}/**/*.{ts,tsx,mjs}")
+  const exists = (name: string, document: string) =>
+    existsSync(join(dirname(join(root, document)), name)) || sources.some((file) => `/${file}`.endsWith(`/${name}`))
+  const missing = [...documents, "AGENTS.md"].flatMap((document) =>
+    [...readFileSync(join(root, document), "utf8").matchAll(/`([\w./-]+\.(?:ts|tsx|mjs))`/g)].flatMap(([, name = ""]) =>
+      exists(name, document) ? [] : [`${document}: ${name}`]
+    )
+  )
+  expect(missing).toEqual([])
+})
+
 it("links to files and headings that exist", () => {
-  const folders = ["docs", "packages", "apps", "tests"]
-  const documents = [
-    "README.md",
-    ...folders.flatMap((folder) => globSync(`${folder}/**/*.md`, { cwd: root, exclude: ["**/node_modules"] }))
-  ]
   const dead = documents.flatMap((document) =>
     [...readFileSync(join(root, document), "utf8").matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = ""]) => {
       // Packed READMEs link to the repository by its address.

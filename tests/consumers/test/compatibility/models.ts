@@ -57,7 +57,7 @@ export const entries: ReadonlyArray<Entry> = [
   {
     client: "@openrouter/sdk",
     call: "models.list: without data retention",
-    expectation: { differs: "400: the gateway does not know what providers retain" },
+    expectation: { differs: "400: send `provider.zdr` with a request, and see `data_policy` of `providers.list`" },
     run: async ({ clients }) => {
       const error = await failureOf(clients.openrouter.models.list({ zdr: "true" }))
       expect(error).toMatchObject({ name: "BadRequestResponseError" })
