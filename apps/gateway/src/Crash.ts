@@ -4,7 +4,7 @@
  *
  * Everything here is synchronous, because the process ends at once.
  */
-import * as ErrorCode from "@model-gateway/core/ErrorCode"
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import * as SafeMessage from "@model-gateway/offers/SafeMessage"
 import { Context } from "effect"
 import { appendFileSync, rmSync, statSync, writeSync } from "node:fs"

@@ -1,7 +1,7 @@
 /**
  * The folder of the database and the files: created if missing, and an error if it cannot be used.
  */
-import * as ErrorCode from "@model-gateway/core/ErrorCode"
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { Effect } from "effect"
 import { accessSync, constants, mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"

@@ -6,7 +6,7 @@
  * @since 0.1.0
  */
 import { CurrentAttempt } from "@model-gateway/core/RetryPolicy"
-import { UploadMonitor } from "@model-gateway/core/UploadMonitor"
+import { UploadMonitor } from "@model-gateway/core/unstable/UploadMonitor"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"

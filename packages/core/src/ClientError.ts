@@ -6,7 +6,7 @@
  */
 import * as Data from "effect/Data"
 import { NodeInspectSymbol } from "effect/Inspectable"
-import * as ErrorCode from "./ErrorCode.ts"
+import * as ErrorCode from "./unstable/ErrorCode.ts"
 import { isRetryableStatus } from "./GatewayError.ts"
 import * as Description from "./internal/description.ts"
 

@@ -33,7 +33,7 @@ import {
   NativeDeletion,
   pageFields
 } from "./dialect/FileShapes.ts"
-import { idempotencyHeaders } from "./Idempotency.ts"
+import { idempotencyHeaders } from "./internal/idempotencyHeaders.ts"
 import { FileId, Page, Timestamp, WorkspaceScope } from "./Identifiers.ts"
 import { call, workspaceOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"

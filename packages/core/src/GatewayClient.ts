@@ -17,7 +17,7 @@ import type { Request } from "./internal/request.ts"
 import type { Opened, Source } from "./internal/source.ts"
 import type { ErrorOf, Operation } from "./Operation.ts"
 import { RetryPolicy } from "./RetryPolicy.ts"
-import { SchemaCompiler } from "./SchemaCompiler.ts"
+import { SchemaCompiler } from "./unstable/SchemaCompiler.ts"
 import { Telemetry } from "./Telemetry.ts"
 
 export type { Opened, Request, Source }

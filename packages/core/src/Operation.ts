@@ -20,9 +20,9 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import type { HttpMethod } from "effect/http/HttpMethod"
 import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
-import { Authorization } from "./Authorization.ts"
+import { Authorization } from "./unstable/Authorization.ts"
 import { statusOf } from "./GatewayError.ts"
-import { RequestBody } from "./RequestBody.ts"
+import { RequestBody } from "./unstable/RequestBody.ts"
 
 /**
  * The kind of key that may call an operation. Ordinary keys spend credits, management keys manage

@@ -23,7 +23,7 @@ import {
   Unauthorized,
   UpstreamTimeout
 } from "./GatewayError.ts"
-import { idempotencyHeaders } from "./Idempotency.ts"
+import { idempotencyHeaders } from "./internal/idempotencyHeaders.ts"
 import { EndUser, ModelId } from "./Identifiers.ts"
 import { call } from "./internal/call.ts"
 import { refuse } from "./internal/refuse.ts"

@@ -26,7 +26,7 @@ import {
   Unauthorized,
   UpstreamTimeout
 } from "./GatewayError.ts"
-import { idempotencyHeaders } from "./Idempotency.ts"
+import { idempotencyHeaders } from "./internal/idempotencyHeaders.ts"
 import { Decimal, EndUser, ModelId } from "./Identifiers.ts"
 import { isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"

@@ -22,7 +22,7 @@ import {
   TooManyRequests,
   Unauthorized
 } from "./GatewayError.ts"
-import { idempotencyHeaders } from "./Idempotency.ts"
+import { idempotencyHeaders } from "./internal/idempotencyHeaders.ts"
 import { Decimal, EndUser, HttpsUrl, ModelId, Page, Timestamp, VideoId, WorkspaceScope } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"

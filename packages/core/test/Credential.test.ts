@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { type ClientError, Gateway, GatewayConfig, RetryPolicy, UploadMonitor } from "@model-gateway/core"
+import { type ClientError, Gateway, GatewayConfig, RetryPolicy } from "@model-gateway/core"
+import * as UploadMonitor from "@model-gateway/core/unstable/UploadMonitor"
 import { Cause, Data, Effect, Logger, Redacted, Schedule } from "effect"
 import { inspect } from "node:util"
 import * as Stub from "./stub.ts"

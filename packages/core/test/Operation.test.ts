@@ -1,15 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
-import {
-  Authorization,
-  Files,
-  Gateway,
-  GatewayApi,
-  GatewayError,
-  Keys,
-  Operation,
-  RequestBody,
-  Rerank
-} from "@model-gateway/core"
+import { Files, Gateway, GatewayApi, GatewayError, Keys, Operation, Rerank } from "@model-gateway/core"
+import * as Authorization from "@model-gateway/core/unstable/Authorization"
+import * as RequestBody from "@model-gateway/core/unstable/RequestBody"
 import { Effect } from "effect"
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "@effect/vitest"
-import { Gateway, RetryPolicy, UploadMonitor } from "@model-gateway/core"
+import { Gateway, RetryPolicy } from "@model-gateway/core"
+import * as UploadMonitor from "@model-gateway/core/unstable/UploadMonitor"
 import { type Duration, Effect, Fiber, Redacted, Schedule, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as Stub from "./stub.ts"

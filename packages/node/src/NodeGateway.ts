@@ -10,7 +10,8 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type * as Undici from "@effect/platform-node/Undici"
-import { Gateway, type GatewayClient, GatewayConfig, SchemaCompiler, Telemetry } from "@model-gateway/core"
+import { Gateway, type GatewayClient, GatewayConfig, Telemetry } from "@model-gateway/core"
+import * as SchemaCompiler from "@model-gateway/core/unstable/SchemaCompiler"
 import {
   type Config,
   ConfigProvider,

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Gateway, RetryPolicy, UploadMonitor } from "@model-gateway/core"
+import { Gateway, RetryPolicy } from "@model-gateway/core"
+import * as UploadMonitor from "@model-gateway/core/unstable/UploadMonitor"
 import { NodeFile, NodeGateway } from "@model-gateway/node"
 import { Deferred, Effect, Fiber, Layer, Redacted, Stream, Tracer } from "effect"
 import { HttpClient, Multipart } from "effect/http"

@@ -2,7 +2,8 @@
  * The clients to compare. Each is configured as its documentation says, and reused for all calls.
  */
 import { NodeHttpClient } from "@effect/platform-node"
-import { Gateway, GatewayConfig, SchemaCompiler } from "@model-gateway/core"
+import { Gateway, GatewayConfig } from "@model-gateway/core"
+import * as SchemaCompiler from "@model-gateway/core/unstable/SchemaCompiler"
 import { NodeGateway } from "@model-gateway/node"
 import { OpenRouter } from "@openrouter/sdk"
 import { CohereClientV2 } from "cohere-ai"

@@ -1,5 +1,5 @@
 /** `model-gateway serve`: runs the whole service. */
-import * as ErrorCode from "@model-gateway/core/ErrorCode"
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { ofPreset } from "@model-gateway/core/WireNames"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"

@@ -11,7 +11,7 @@ import { type Call, InvalidResponse } from "../ClientError.ts"
 import { EnvelopeError, isRetryableStatus, statusOf } from "../GatewayError.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import type { GatewayConfig } from "../GatewayConfig.ts"
-import * as RetryAfter from "../RetryAfter.ts"
+import * as RetryAfter from "../unstable/RetryAfter.ts"
 import type { WireNames } from "../dialect/WireNames.ts"
 import { type AttemptFailure, requestFailure } from "./attempt.ts"
 

@@ -3,7 +3,7 @@ import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type { Progress } from "../UploadMonitor.ts"
+import type { Progress } from "../unstable/UploadMonitor.ts"
 import { type AttemptFailure, timedOut } from "./attempt.ts"
 import * as Timer from "./timer.ts"
 

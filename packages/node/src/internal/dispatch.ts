@@ -5,7 +5,7 @@
  */
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import type { Dispatcher } from "@effect/platform-node/Undici"
-import type { UploadMonitor } from "@model-gateway/core"
+import type * as UploadMonitor from "@model-gateway/core/unstable/UploadMonitor"
 import { Effect, Inspectable, Option, Pipeable, type Schema, type Stream } from "effect"
 import {
   Cookies,

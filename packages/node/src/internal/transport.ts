@@ -1,7 +1,8 @@
 /** Sends requests through the pools: forms as streams, redirects followed on the same origin. */
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import type { Dispatcher } from "@effect/platform-node/Undici"
-import { RetryPolicy, UploadMonitor } from "@model-gateway/core"
+import { RetryPolicy } from "@model-gateway/core"
+import * as UploadMonitor from "@model-gateway/core/unstable/UploadMonitor"
 import { Effect, type Fiber, Option, Random } from "effect"
 import { HttpBody, HttpClientRequest, type HttpClientError, type HttpClientResponse, UrlParams } from "effect/http"
 import { accepted } from "./contentCoding.ts"

@@ -1,6 +1,6 @@
 /** The measuring thread. Answers one question at a time. */
 import * as Schema from "effect/Schema"
-import * as ErrorCode from "@model-gateway/core/ErrorCode"
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import type { AudioFormat } from "@model-gateway/core/Transcription"
 import * as Media from "mediabunny"
 import { type FileHandle, open } from "node:fs/promises"

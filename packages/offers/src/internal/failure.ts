@@ -1,5 +1,5 @@
 /** What a response with a status other than 2xx means. */
-import * as RetryAfter from "@model-gateway/core/RetryAfter"
+import * as RetryAfter from "@model-gateway/core/unstable/RetryAfter"
 import { Duration } from "effect"
 import type { Headers } from "effect/http"
 import {

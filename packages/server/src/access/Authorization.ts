@@ -4,7 +4,7 @@
  * operation. Every request that is authenticated counts here, and nowhere else, whatever its answer
  * will be.
  */
-import { Authorization } from "@model-gateway/core/Authorization"
+import { Authorization } from "@model-gateway/core/unstable/Authorization"
 import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
 import type { Access } from "@model-gateway/core/Operation"
 import { Context, Effect, Layer, Redacted } from "effect"

@@ -2,7 +2,7 @@
  * Admits the body of a request whose caller is authorized: the step between authorization and
  * handler. Before it reads a large body, it checks whether the caller has anything left to spend.
  */
-import { RequestBody } from "@model-gateway/core/RequestBody"
+import { RequestBody } from "@model-gateway/core/unstable/RequestBody"
 import { Effect, Layer } from "effect"
 import { currentCaller } from "../access/Caller.ts"
 import type { BodyMemory } from "../http/BodyMemory.ts"

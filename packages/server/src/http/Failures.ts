@@ -5,7 +5,7 @@
  * match the schemas, bodies that are too large or incomplete, unknown routes, an unavailable
  * database, and defects.
  */
-import * as ErrorCode from "@model-gateway/core/ErrorCode"
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { EnvelopeError, type Issue, phrases } from "@model-gateway/core/GatewayError"
 import { type Cause, Effect, SchemaAST, SchemaIssue } from "effect"
 import { HttpServerError, Multipart } from "effect/http"

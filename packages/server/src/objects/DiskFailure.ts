@@ -1,5 +1,5 @@
 /** Failures of a disk of this machine, as errors of the object store. */
-import * as ErrorCode from "@model-gateway/core/ErrorCode"
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import type { PlatformError } from "effect/PlatformError"
 import { ObjectStoreError } from "./ObjectStore.ts"
 

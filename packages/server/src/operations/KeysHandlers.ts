@@ -2,7 +2,7 @@
  * `/keys`: API keys, managed with a management key. `/keys/ephemeral`: ephemeral keys that an
  * ordinary key creates.
  */
-import { Authorization } from "@model-gateway/core/Authorization"
+import { Authorization } from "@model-gateway/core/unstable/Authorization"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { type BadRequest, Forbidden, NotFound, phrases } from "@model-gateway/core/GatewayError"
 import * as Keys from "@model-gateway/core/Keys"

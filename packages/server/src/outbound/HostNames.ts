@@ -7,7 +7,7 @@
  * each owner a few at a time. Names that the operator chose are asked of the operating system,
  * which also knows `/etc/hosts` and search domains: one look-up of a name at a time, for all.
  */
-import * as ErrorCode from "@model-gateway/core/ErrorCode"
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { Cache, Context, Data, Duration, Effect, Exit, Option, Semaphore } from "effect"
 import { lookup as systemLookup, type LookupAddress, promises, type RecordWithTtl } from "node:dns"
 import type { LookupFunction } from "node:net"

@@ -2,8 +2,8 @@
  * Sends one request to a URL of a caller, with limits on what the receiver can cost: 15 seconds,
  * 64 KiB of a response, one more second for its body.
  */
-import * as ErrorCode from "@model-gateway/core/ErrorCode"
-import * as RetryAfter from "@model-gateway/core/RetryAfter"
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
+import * as RetryAfter from "@model-gateway/core/unstable/RetryAfter"
 import { Clock, Duration, Effect, Stream } from "effect"
 import { type HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"

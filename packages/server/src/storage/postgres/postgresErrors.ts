@@ -1,5 +1,5 @@
 /** What the errors of Postgres and of the connection to it mean. */
-import * as ErrorCode from "@model-gateway/core/ErrorCode"
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import type { SqlErrorReason } from "effect/sql/SqlError"
 
 /** A sentence, and whether the same request may succeed later without anyone's help. */

@@ -9,7 +9,7 @@
  * and never fails later because of a stale snapshot. Waiting never blocks the process; see
  * `sqliteConnection.ts`.
  */
-import * as ErrorCode from "@model-gateway/core/ErrorCode"
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { Context, Effect, identity, Layer, type Scope, Semaphore, Stream } from "effect"
 import { layer as layerReactivity, type Reactivity } from "effect/reactivity/Reactivity"
 import * as SqlClient from "effect/sql/SqlClient"

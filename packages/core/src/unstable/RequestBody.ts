@@ -11,4 +11,4 @@ import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
  * @category middleware
  * @since 0.1.0
  */
-export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("@model-gateway/core/RequestBody") {}
+export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("@model-gateway/core/unstable/RequestBody") {}

@@ -7,7 +7,7 @@
  */
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
-import { Unauthorized } from "./GatewayError.ts"
+import { Unauthorized } from "../GatewayError.ts"
 
 /**
  * `Authorization: Bearer <API_KEY>`. A missing, malformed or unknown key is a 401. A key that is
@@ -16,7 +16,10 @@ import { Unauthorized } from "./GatewayError.ts"
  * @category middleware
  * @since 0.1.0
  */
-export class Authorization extends HttpApiMiddleware.Service<Authorization>()("@model-gateway/core/Authorization", {
-  security: { bearer: HttpApiSecurity.bearer },
-  error: Unauthorized
-}) {}
+export class Authorization extends HttpApiMiddleware.Service<Authorization>()(
+  "@model-gateway/core/unstable/Authorization",
+  {
+    security: { bearer: HttpApiSecurity.bearer },
+    error: Unauthorized
+  }
+) {}

@@ -30,6 +30,6 @@ export interface Progress {
  * @since 0.1.0
  */
 export const UploadMonitor = Context.Reference<((progress: Progress) => void) | undefined>(
-  "@model-gateway/core/UploadMonitor",
+  "@model-gateway/core/unstable/UploadMonitor",
   { defaultValue: constUndefined }
 )

@@ -16,6 +16,9 @@ import type * as Schema from "effect/Schema"
  * @category references
  * @since 0.1.0
  */
-export const SchemaCompiler = Context.Reference<(schema: Schema.Top) => void>("@model-gateway/core/SchemaCompiler", {
-  defaultValue: () => constVoid
-})
+export const SchemaCompiler = Context.Reference<(schema: Schema.Top) => void>(
+  "@model-gateway/core/unstable/SchemaCompiler",
+  {
+    defaultValue: () => constVoid
+  }
+)
