@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import type { InlineConfig, ProjectConfig } from "vitest/node"
+import { memoryFolder } from "./tests/services/src/MemoryFolder.ts"
 
 /** What a project of a package has. */
 export const project = {
@@ -21,8 +22,12 @@ export const run = {
   globalSetup: fileURLToPath(new URL("tests/services/src/VitestSetup.ts", import.meta.url)),
   // The file is what `npm test` counts; turbo keeps it with the cached result.
   reporters: ["default", ["json", { outputFile: "test-results/vitest.json" }]],
-  // Each test file loads its modules again, and so does each process that it starts. Node compiles each of them once.
-  env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)) }
+  env: {
+    // Each process that a test starts loads a thousand modules. Node compiles each of them once.
+    NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)),
+    // The server's tests wait for the disk longer than they compute.
+    TMPDIR: memoryFolder()
+  }
 } satisfies InlineConfig
 
 export default defineConfig({ test: { ...project, ...run } })

@@ -152,6 +152,8 @@ export interface Options {
    * Turns fsync on, to measure. Default: false, because no test outlives a crash of the machine.
    */
   readonly durable?: boolean
+  /** Where its folder is created. Default: the system's folder for temporary files. */
+  readonly parent?: string
   /** Settings of postgresql.conf. */
   readonly settings?: Readonly<Record<string, string | number>>
 }
@@ -180,11 +182,12 @@ export interface Postgres {
 export const startPostgres = async ({
   auth = "trust",
   durable = false,
+  parent = tmpdir(),
   settings = {}
 }: Options = {}): Promise<Postgres> => {
   const native = programs()
   if (native === undefined) throw new Error(program.missing)
-  const folder = fs.mkdtempSync(join(tmpdir(), "mg-pg-"))
+  const folder = fs.mkdtempSync(join(parent, "mg-pg-"))
   if (isRoot) fs.chownSync(folder, nobody.uid, nobody.gid)
   const data = join(folder, "data")
   const passwordFile = join(folder, "password")

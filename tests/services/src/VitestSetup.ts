@@ -5,6 +5,7 @@
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { TestProject } from "vitest/node"
+import { memoryFolder } from "./MemoryFolder.ts"
 import { hasPostgres, type Postgres, startPostgres } from "./Postgres.ts"
 
 declare module "vitest" {
@@ -22,7 +23,7 @@ export default async (project: TestProject): Promise<(() => Promise<void>) | und
   }
   let starting: Promise<Postgres> | undefined
   const asked = createServer((_request, response) => {
-    starting ??= startPostgres()
+    starting ??= startPostgres({ parent: memoryFolder() })
     starting.then(
       ({ url }) => response.end(url),
       (cause: unknown) => response.writeHead(500).end(String(cause))
