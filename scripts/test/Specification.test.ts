@@ -57,10 +57,12 @@ const rules = [
   ""
 ].join("\n")
 
-const lineOf = (id: string): string => {
-  const tests = [...new Set(testsOf(id).map(({ file, title }) => `[${cell(title)}](../../${file})`))]
-  return `| ${id} | ${tests.join("<br>")} |`
-}
+const linksOf = (id: string): string =>
+  [...new Set(testsOf(id).map(({ file, title }) => `[${cell(title)}](../../${file})`))].join("<br>")
+
+/** A line for all statements that have the same tests. */
+const linesOf = (ids: ReadonlyArray<string>): ReadonlyArray<string> =>
+  [...Map.groupBy(ids, linksOf)].map(([links, same]) => `| ${shortIds(same)} | ${links} |`)
 
 const tests = [
   "# Tests of the specification",
@@ -74,7 +76,7 @@ const tests = [
     "",
     "| | Tests |",
     "|---|---|",
-    ...Object.keys(of).flatMap(idsOf).map(lineOf)
+    ...linesOf(Object.keys(of).flatMap(idsOf))
   ]),
   ""
 ].join("\n")

@@ -263,7 +263,8 @@ export const sections: ReadonlyArray<Section> = [
   },
   {
     title: "POST /videos",
-    about: "Submits a video job. The specification describes many fields by their role; decision 5 names them.",
+    about:
+      "Submits a video job. The specification describes many fields by their role; [decision 5](../decisions/005-names-left-open.md) names them.",
     rules: {
       N12: "`model` is the identifier of a video model.",
       N13: "`prompt` is required.",
