@@ -7,7 +7,7 @@ import { Clock, Effect, Terminal } from "effect"
 import { TerminalCapabilities } from "effect/cli"
 import { explain, type Advice } from "../Explanation.ts"
 import { type Event, type Outcome, type Step, succeeded } from "../Program.ts"
-import { order, titles } from "../Words.ts"
+import { order, titles } from "../Texts.ts"
 import * as Report from "./Report.ts"
 import { bar, clean, colored, plain, type Style } from "./Style.ts"
 

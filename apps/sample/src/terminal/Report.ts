@@ -3,7 +3,7 @@ import type { CurrentKey, Transcription } from "@model-gateway/core"
 import type { Explanation } from "../Explanation.ts"
 import type { Assignment, Done, FinishedVideo, Ranking, StoredFile } from "../Program.ts"
 import { timedWords } from "../TimedWords.ts"
-import { amount, credits, period, size } from "../Words.ts"
+import { amount, credits, period, size } from "../Texts.ts"
 import { bar, clean, clip, type Style, wrap } from "./Style.ts"
 
 /** The result of a successful step. */

@@ -2,7 +2,7 @@
 import type { CurrentKey } from "@model-gateway/core"
 import { useEffect } from "react"
 import { readKey } from "../../Program.ts"
-import { amount, credits, period } from "../../Words.ts"
+import { amount, credits, period } from "../../Texts.ts"
 import { Meter } from "../parts/Meter.tsx"
 import { Panel } from "../parts/Panel.tsx"
 import { TaskForm } from "../parts/TaskForm.tsx"

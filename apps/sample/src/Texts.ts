@@ -1,4 +1,4 @@
-/** Titles of the steps, and texts for amounts and sizes. */
+/** Texts of the terminal and the page: titles of the steps, amounts and sizes. */
 import type { CurrentKey } from "@model-gateway/core"
 import type { Step } from "./Program.ts"
 
