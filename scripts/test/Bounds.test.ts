@@ -39,6 +39,7 @@ const perCall = new Set<string>([
   "offers/FairShare.ts acquired",
   "offers/FairShare.ts waiting",
   "server/internal/LruMap.ts entries",
+  "server/internal/ShortCache.ts Cache.makeWith",
   // Only tests use the store in memory.
   "server/objects/ObjectStore.ts stored"
 ])

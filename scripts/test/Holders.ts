@@ -11,7 +11,7 @@ export interface Holder {
 
 /** Calls that make something that holds, waits or limits. */
 const makers =
-  /^(?:Cache|FairShare|FiberMap|FiberSet|KeyCache|LruMap|PersistedQueue|PgPool|Pool|PubSub|Queue|RcMap|Semaphore|NodeHttpClient|PartitionedSemaphore)\.(?:makeDispatcherOptions|make|makeWith|makeUnsafe|bounded|unbounded|dropping|sliding|dynamic)$/
+  /^(?:Cache|FairShare|FiberMap|FiberSet|ShortCache|LruMap|PersistedQueue|PgPool|Pool|PubSub|Queue|RcMap|Semaphore|NodeHttpClient|PartitionedSemaphore)\.(?:makeDispatcherOptions|make|makeWith|makeUnsafe|bounded|unbounded|dropping|sliding|dynamic)$/
 const classes = new Set(["Agent", "Pool", "Worker"])
 const collections = new Set(["Map", "Set"])
 

@@ -156,8 +156,8 @@ export interface Attempt {
   /** 1 for the first attempt, 2 for the first retry, and so on. */
   readonly number: number
   /**
-   * Whether the request is a long poll: the service answers when something changes. Such a request should not occupy
-   * a connection that short calls wait for.
+   * Whether the request is a long poll: the service answers when something changes. Such a request
+   * should not occupy a connection that short calls wait for.
    */
   readonly isLongPoll: boolean
 }

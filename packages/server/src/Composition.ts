@@ -46,8 +46,8 @@ import * as Idempotency from "./admission/Idempotency.ts"
 import * as CreditsHandlers from "./operations/CreditsHandlers.ts"
 import * as CurrentKeyHandlers from "./operations/CurrentKeyHandlers.ts"
 import * as EphemeralKeys from "./access/EphemeralKeys.ts"
-import * as KeyCache from "./access/KeyCache.ts"
-import * as KeyRecords from "./access/KeyRecords.ts"
+import * as CallerCache from "./access/CallerCache.ts"
+import * as KeyResponses from "./access/KeyResponses.ts"
 import * as KeysHandlers from "./operations/KeysHandlers.ts"
 import * as KeyStore from "./access/KeyStore.ts"
 import * as ModelCatalog from "./routing/ModelCatalog.ts"
@@ -174,7 +174,7 @@ const counters = (url: RedisOptions["redisUrl"]) =>
 export const layerStoresSql = Layer.mergeAll(
   WorkspaceStore.layerSql,
   GuardrailStore.layerSql,
-  KeyRecords.layerSql,
+  KeyResponses.layerSql,
   Idempotency.layerSql,
   FreeModelDays.layerSql,
   RequestLog.layerSql,
@@ -190,7 +190,7 @@ export const layerStoresSql = Layer.mergeAll(
   Layer.provideMerge(KeyStore.layerSql),
   Layer.provideMerge(Accounting.layerSql),
   Layer.provideMerge(LedgerSql.layer),
-  Layer.provideMerge(Layer.mergeAll(KeyCache.layerSql, ProcessInstance.layerSql()))
+  Layer.provideMerge(Layer.mergeAll(CallerCache.layerSql, ProcessInstance.layerSql()))
 )
 
 /** Location of the data. */

@@ -10,7 +10,7 @@ import type { Etag, HttpPlatform, HttpServer } from "effect/http"
 import type { PlatformError } from "effect/PlatformError"
 import type { EphemeralKeys } from "./access/EphemeralKeys.ts"
 import type { GuardrailStore } from "./access/GuardrailStore.ts"
-import type { KeyRecords } from "./access/KeyRecords.ts"
+import type { KeyResponses } from "./access/KeyResponses.ts"
 import type { KeyStore } from "./access/KeyStore.ts"
 import type { ProviderKeys } from "./access/ProviderKeys.ts"
 import type { WorkspaceStore } from "./access/WorkspaceStore.ts"
@@ -32,7 +32,7 @@ export type Stores =
   | DestinationStore
   | EphemeralKeys
   | GuardrailStore
-  | KeyRecords
+  | KeyResponses
   | KeyStore
   | ProviderKeys
   | WebhookSecrets

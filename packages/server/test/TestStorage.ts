@@ -10,8 +10,8 @@ import * as LedgerSql from "../src/accounting/LedgerSql.ts"
 import * as GuardrailStore from "../src/access/GuardrailStore.ts"
 import * as Outbox from "../src/events/Outbox.ts"
 import * as Idempotency from "../src/admission/Idempotency.ts"
-import * as KeyCache from "../src/access/KeyCache.ts"
-import * as KeyRecords from "../src/access/KeyRecords.ts"
+import * as CallerCache from "../src/access/CallerCache.ts"
+import * as KeyResponses from "../src/access/KeyResponses.ts"
 import * as ProviderKeys from "../src/access/ProviderKeys.ts"
 import * as Vault from "../src/access/Vault.ts"
 import * as GatewayServerConfig from "../src/GatewayServerConfig.ts"
@@ -80,7 +80,7 @@ export const layerAt = (
   Layer.mergeAll(
     WorkspaceStore.layerSql,
     GuardrailStore.layerSql,
-    KeyRecords.layerSql,
+    KeyResponses.layerSql,
     FreeModelDays.layerSql,
     Outbox.layerSql,
     DeliveryStore.layerSql,
@@ -89,7 +89,7 @@ export const layerAt = (
   ).pipe(
     Layer.provideMerge(WorkspaceParts.layer),
     Layer.provideMerge(Layer.mergeAll(KeyStore.layerSql, Accounting.layerSql, Idempotency.layerSql)),
-    Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), KeyCache.layerSql, LedgerSql.layer)),
+    Layer.provideMerge(Layer.mergeAll(ProcessInstance.layerSql(heartbeat), CallerCache.layerSql, LedgerSql.layer)),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(layerClient(location, wrap)),
     Layer.provideMerge(layerWebCrypto),

@@ -3,7 +3,7 @@ import { LimitReset } from "@model-gateway/core/CurrentKey"
 import { Name } from "@model-gateway/core/Identifiers"
 import type * as Wire from "@model-gateway/core/Keys"
 import * as KeyFormat from "@model-gateway/server/KeyFormat"
-import * as KeyRecords from "@model-gateway/server/KeyRecords"
+import * as KeyResponses from "@model-gateway/server/KeyResponses"
 import { type Key, KeyStore } from "@model-gateway/server/KeyStore"
 import type { Workspace } from "@model-gateway/server/WorkspaceStore"
 import { Clock, Console, DateTime, Effect, Option, Redacted, Result, Schema } from "effect"
@@ -16,7 +16,9 @@ import * as Storage from "../Storage.ts"
 
 /** A key as GET `/keys` answers it. */
 const wire = (key: Key) =>
-  Effect.flatMap(KeyRecords.KeyRecords, ({ of }) => Effect.map(of(key), (record) => KeyRecords.listed(key, record)))
+  Effect.flatMap(KeyResponses.KeyResponses, ({ of }) =>
+    Effect.map(of(key), (record) => KeyResponses.listed(key, record))
+  )
 
 const kindText = ({ is_free_tier, is_management_key }: Wire.Key): string =>
   is_management_key ? "management" : is_free_tier ? "free tier" : "ordinary"
@@ -172,7 +174,7 @@ const list = Command.make(
       input,
       "existing",
       Effect.fnUntraced(function* (workspace) {
-        const keys = (yield* allOf(workspace)).map((key) => KeyRecords.listedWith(key, key.budget))
+        const keys = (yield* allOf(workspace)).map((key) => KeyResponses.listedWith(key, key.budget))
         if (input.json) return yield* Output.json({ data: keys })
         if (keys.length === 0) {
           return yield* Console.log("This workspace has no keys. Create one with model-gateway keys create.")

@@ -6,17 +6,17 @@
  * operations, and to its own files, video jobs and requests. Its row is deleted some time
  * after it expires.
  */
-import { Cache, Clock, Context, type Duration, Effect, Layer, type Redacted } from "effect"
+import { Clock, Context, type Duration, Effect, Layer, type Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Background from "../internal/Background.ts"
+import * as ShortCache from "../internal/ShortCache.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { type EphemeralKey, joinLimit, type Key, keyColumns, keyRow, tables } from "./Key.ts"
-import * as KeyCache from "./KeyCache.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 
 export type { EphemeralKey } from "./Key.ts"
@@ -93,7 +93,7 @@ export const make = Effect.gen(function* () {
   const random = yield* SecureRandom
   const select = Dialect.fixed(sql, `SELECT ${table.columns} FROM ephemeral_keys WHERE hash = ?1`)
   // Apart from the cache of callers, so that a change of the parent affects its ephemeral keys.
-  const cache = yield* KeyCache.make((hash) =>
+  const cache = yield* ShortCache.make((hash) =>
     Effect.map(select(hash), ([row]) => (row === undefined ? null : table.read(row)))
   )
   const selectAll = sql.literal(`SELECT ${table.columnsOf("e")}, ${keyColumns} FROM ephemeral_keys e
@@ -150,7 +150,7 @@ export const make = Effect.gen(function* () {
       const rows = yield* sql`DELETE FROM ephemeral_keys WHERE hash = ${hash} AND expires_at > ${now}
         AND EXISTS (SELECT 1 FROM keys k WHERE k.hash = ephemeral_keys.parent_hash AND k.organization_id = ${organizationId})
         RETURNING hash`
-      yield* sql.afterCommit(Cache.invalidate(cache, hash))
+      yield* sql.afterCommit(cache.evict(hash))
       return rows.length > 0
     },
     sql.withTransaction,
@@ -159,7 +159,7 @@ export const make = Effect.gen(function* () {
 
   return EphemeralKeys.of({
     create,
-    find: (hash) => KeyCache.get(cache, hash).pipe(mapSqlError("EphemeralKeys.find")),
+    find: (hash) => cache.get(hash).pipe(mapSqlError("EphemeralKeys.find")),
     get,
     list,
     counts,

@@ -2,12 +2,12 @@
  * The guardrails of an organization and the keys they are assigned to. A key has at most one
  * guardrail; assigning another one replaces it.
  */
-import { Cache, Clock, Context, Data, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Data, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as SpendingLimit from "../accounting/SpendingLimit.ts"
-import { KeyCache } from "./KeyCache.ts"
+import { CallerCache } from "./CallerCache.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -115,7 +115,7 @@ const chunks = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
-  const cache = yield* KeyCache
+  const callers = yield* CallerCache
   const columns = sql.literal(guardrailColumns)
   const limitOfGuardrail = sql.literal(joinLimit)
   const limits = SpendingLimit.make(sql)
@@ -177,7 +177,7 @@ export const make = Effect.gen(function* () {
       const columns = table.update({ ...change, updatedAt: yield* Clock.currentTimeMillis })
       yield* sql`UPDATE guardrails SET ${sql.update(columns)} WHERE id = ${id}`
       yield* limits.update(id, change)
-      yield* sql.afterCommit(Cache.invalidateAll(cache))
+      yield* sql.afterCommit(callers.evictAll)
       return yield* find(organizationId, id)
     },
     sql.withTransaction,
@@ -201,7 +201,7 @@ export const make = Effect.gen(function* () {
       yield* releaseKeys(id)
       yield* sql`DELETE FROM guardrails WHERE id = ${id}`
       yield* limits.remove(id)
-      yield* sql.afterCommit(Cache.invalidateAll(cache))
+      yield* sql.afterCommit(callers.evictAll)
     },
     sql.withTransaction,
     mapSqlError("GuardrailStore.remove")
@@ -245,7 +245,7 @@ export const make = Effect.gen(function* () {
       yield* sql`UPDATE keys SET ${assigned} WHERE ${sql.in("hash", some)}`
       yield* Effect.yieldNow
     }
-    yield* sql.afterCommit(Effect.forEach(hashes, (hash) => Cache.invalidate(cache, hash), { discard: true }))
+    yield* sql.afterCommit(Effect.forEach(hashes, callers.evict, { discard: true }))
   })
 
   const assign = Effect.fn("GuardrailStore.assign")(
@@ -317,7 +317,7 @@ export const make = Effect.gen(function* () {
 })
 
 /** The store over the database. */
-export const layerSql: Layer.Layer<GuardrailStore, never, SqlClient | SecureRandom | KeyCache> = Layer.effect(
+export const layerSql: Layer.Layer<GuardrailStore, never, SqlClient | SecureRandom | CallerCache> = Layer.effect(
   GuardrailStore,
   make
 )

@@ -2,14 +2,14 @@
  * Creates, authenticates, lists, updates and deletes API keys.
  *
  * Only the SHA-256 of a key is stored. Lookups use that hash, so their timing reveals nothing about
- * any key. Authentication results are cached for a few seconds ({@link KeyCache}): a change made in
+ * any key. Authentication results are cached for a few seconds ({@link CallerCache}): a change made in
  * this process takes effect immediately, one made in another process within that time. Expiry is
  * checked at every use.
  *
  * An ephemeral key is looked up first, then its parent. Each has its own cache entry, so an
  * ephemeral key never has more rights than its parent.
  */
-import { Cache, Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
+import { Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Budgets from "../accounting/Budgets.ts"
@@ -24,7 +24,7 @@ import * as KeyFormat from "./KeyFormat.ts"
 import type { Caller } from "./Caller.ts"
 import { type InvalidKey, invalid } from "./InvalidKey.ts"
 import { joinLimit, type Key, keyColumns, keyRow, tables } from "./Key.ts"
-import * as KeyCache from "./KeyCache.ts"
+import { CallerCache } from "./CallerCache.ts"
 import * as Workspace from "./Workspace.ts"
 
 export type { Caller } from "./Caller.ts"
@@ -124,7 +124,7 @@ export class KeyStore extends Context.Service<
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
-  const cache = yield* KeyCache.KeyCache
+  const callers = yield* CallerCache
   const { freeDailyRequests } = yield* GatewayServerConfig
   const ephemerals = yield* EphemeralKeys.EphemeralKeys
   const columns = sql.literal(keyColumns)
@@ -199,7 +199,7 @@ export const make = Effect.gen(function* () {
       const columns = tables.keys.update({ ...change, updatedAt: yield* Clock.currentTimeMillis })
       yield* sql`UPDATE keys SET ${sql.update(columns)} WHERE hash = ${hash}`
       yield* limits.update(hash, change)
-      yield* sql.afterCommit(Cache.invalidate(cache, hash))
+      yield* sql.afterCommit(callers.evict(hash))
       return yield* find(organizationId, hash)
     },
     sql.withTransaction,
@@ -213,14 +213,14 @@ export const make = Effect.gen(function* () {
       WHERE hash = ${hash} AND organization_id = ${organizationId} AND deleted_at IS NULL RETURNING hash`
       if (rows.length === 0) return yield* new KeyNotFound({ hash })
       yield* ephemerals.removeAllOf(hash)
-      yield* sql.afterCommit(Cache.invalidate(cache, hash))
+      yield* sql.afterCommit(callers.evict(hash))
     },
     sql.withTransaction,
     mapSqlError("KeyStore.remove")
   )
 
   const usable = Effect.fnUntraced(function* (hash: string) {
-    const caller = yield* KeyCache.get(cache, hash)
+    const caller = yield* callers.get(hash)
     if (caller.key.disabled) return yield* invalid("disabled")
     const { expiresAt } = caller.key
     if (expiresAt !== null && expiresAt <= (yield* Clock.currentTimeMillis)) return yield* invalid("expired")
@@ -261,5 +261,5 @@ export const make = Effect.gen(function* () {
 export const layerSql: Layer.Layer<
   KeyStore | EphemeralKeys.EphemeralKeys,
   never,
-  SqlClient | SecureRandom | KeyCache.KeyCache
+  SqlClient | SecureRandom | CallerCache
 > = Layer.effect(KeyStore, make).pipe(Layer.provideMerge(EphemeralKeys.layerSql))

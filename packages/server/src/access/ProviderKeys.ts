@@ -2,20 +2,20 @@
  * The provider keys that the callers of a workspace have stored.
  *
  * Secrets are encrypted by the {@link Vault}. The keys of a workspace are cached for a few seconds,
- * like callers in `KeyCache`: a change made in this process takes effect immediately, one made in
+ * like callers in `CallerCache`: a change made in this process takes effect immediately, one made in
  * another process within that time.
  */
 import type { Credential } from "@model-gateway/offers/Offer"
-import { Cache, Clock, Context, Data, Effect, Layer, Redacted } from "effect"
+import { Clock, Context, Data, Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Change from "../internal/Change.ts"
+import * as ShortCache from "../internal/ShortCache.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import type * as Table from "../storage/sql/Table.ts"
-import * as KeyCache from "./KeyCache.ts"
 import { defaults, keyRow, labelOf, type Options, type ProviderKey, sealedRow, table } from "./ProviderKey.ts"
 import { mapVaultError, type Owner, type Sealed, Vault } from "./Vault.ts"
 import * as Workspace from "./Workspace.ts"
@@ -60,6 +60,12 @@ const credentialPrefix = "byok_"
 
 /** Whether a credential of a request or a job is a provider key. */
 export const isProviderKey = ({ id }: Pick<Credential, "id">): boolean => id.startsWith(credentialPrefix)
+
+/** What the secret of a provider key belongs to. */
+const ownerOf = ({ provider, workspaceId }: Pick<ProviderKey, "provider" | "workspaceId">): Owner => ({
+  workspaceId,
+  purpose: provider
+})
 
 /** The service. */
 export class ProviderKeys extends Context.Service<
@@ -116,8 +122,8 @@ export const make = Effect.gen(function* () {
 
   /** The row's secret as a credential. Undefined if it cannot be decrypted. */
   const credentialOf = Effect.fnUntraced(function* (row: Row) {
-    const { id, ...owner } = keyRow(row)
-    return yield* vault.open(sealedRow(row), owner).pipe(
+    const { id, provider, workspaceId } = keyRow(row)
+    return yield* vault.open(sealedRow(row), ownerOf({ provider, workspaceId })).pipe(
       Effect.map((secret): Credential => ({ id: `${credentialPrefix}${id}`, secret })),
       Effect.catch(({ message }) =>
         Effect.as(
@@ -125,7 +131,7 @@ export const make = Effect.gen(function* () {
             kind: `vault\n${message}`,
             level: "Error",
             message,
-            annotations: { provider: owner.provider, provider_key: id }
+            annotations: { provider, provider_key: id }
           }),
           undefined
         )
@@ -133,7 +139,7 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  const cache = yield* KeyCache.make(
+  const cache = yield* ShortCache.make(
     Effect.fnUntraced(function* (workspaceId: string) {
       const rows = (yield* rowsOf(workspaceId)).filter((row) => !Dialect.bool(row, "disabled"))
       const keys = yield* Effect.forEach(rows, (row) =>
@@ -195,7 +201,7 @@ export const make = Effect.gen(function* () {
       updatedAt: now
     })
     yield* sql`INSERT INTO provider_keys ${sql.insert(key)}`
-    yield* sql.afterCommit(Cache.invalidate(cache, workspaceId))
+    yield* sql.afterCommit(cache.evict(workspaceId))
     return yield* Effect.catchTag(find(organizationId, id), "ProviderKeyNotFound", Effect.die)
   }, sql.withTransaction)
 
@@ -205,8 +211,7 @@ export const make = Effect.gen(function* () {
       yield* check(input.organizationId, options)
       // Before the transaction: the vault may need another connection, and the workspace must not
       // wait for it.
-      const { provider, secret, workspaceId } = input
-      const sealed = yield* vault.seal(secret, { workspaceId, provider })
+      const sealed = yield* vault.seal(input.secret, ownerOf(input))
       return yield* insert(input, options, sealed)
     },
     mapVaultError("ProviderKeys.create"),
@@ -219,10 +224,12 @@ export const make = Effect.gen(function* () {
       const before = yield* find(organizationId, id)
       yield* check(organizationId, Change.apply(before, change))
       const replaced =
-        secret === undefined ? {} : { label: labelOf(Redacted.value(secret)), ...(yield* vault.seal(secret, before)) }
+        secret === undefined
+          ? {}
+          : { label: labelOf(Redacted.value(secret)), ...(yield* vault.seal(secret, ownerOf(before))) }
       const columns = table.update({ ...change, ...replaced, updatedAt: yield* Clock.currentTimeMillis })
       yield* sql`UPDATE provider_keys SET ${sql.update(columns)} WHERE id = ${id}`
-      yield* sql.afterCommit(Cache.invalidate(cache, before.workspaceId))
+      yield* sql.afterCommit(cache.evict(before.workspaceId))
       return yield* find(organizationId, id)
     },
     sql.withTransaction,
@@ -235,7 +242,7 @@ export const make = Effect.gen(function* () {
       yield* lock(id)
       const { workspaceId } = yield* find(organizationId, id)
       yield* sql`DELETE FROM provider_keys WHERE id = ${id}`
-      yield* sql.afterCommit(Cache.invalidate(cache, workspaceId))
+      yield* sql.afterCommit(cache.evict(workspaceId))
     },
     sql.withTransaction,
     mapSqlError("ProviderKeys.remove")
@@ -252,8 +259,7 @@ export const make = Effect.gen(function* () {
     yield* lock(id)
     const [row] = yield* sql`SELECT * FROM provider_keys WHERE id = ${id}`
     if (row === undefined) return false
-    const owner: Owner = keyRow(row)
-    const sealed = yield* vault.rewrap(sealedRow(row), owner)
+    const sealed = yield* vault.rewrap(sealedRow(row), ownerOf(keyRow(row)))
     if (sealed === undefined) return false
     yield* sql`UPDATE provider_keys SET ${sql.update(table.update(sealed))} WHERE id = ${id}`
     return true
@@ -276,7 +282,7 @@ export const make = Effect.gen(function* () {
       Effect.map(rowsOf(workspaceId), (rows) => rows.map(keyRow)).pipe(mapSqlError("ProviderKeys.list")),
     update,
     remove,
-    usable: (workspaceId) => KeyCache.get(cache, workspaceId),
+    usable: cache.get,
     credential,
     rewrap
   })

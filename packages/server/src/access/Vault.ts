@@ -6,7 +6,7 @@
  * decrypting a secret: only the data keys are encrypted again ({@link Vault} `rewrap`).
  *
  * Both layers authenticate what the secret belongs to. A row that is copied to another workspace or
- * provider does not decrypt.
+ * purpose does not decrypt.
  *
  * `MasterKeys` says where the master key is.
  */
@@ -32,7 +32,8 @@ export interface Sealed {
 /** What a secret belongs to. It must be the same when the secret is read. */
 export interface Owner {
   readonly workspaceId: string
-  readonly provider: string
+  /** What the secret is for: the provider of a provider key, or the use of another secret. */
+  readonly purpose: string
 }
 
 /** The vault. */
@@ -58,11 +59,11 @@ export const mapVaultError =
 
 const nonceLength = 12
 
-/** Says what the text is for, so that no other use of the same key accepts it. */
-const purpose = "model-gateway provider key 1"
+/** Authenticated too, so that no other use of the same master key accepts the text. */
+const format = "model-gateway provider key 1"
 
-const associated = ({ provider, workspaceId }: Owner): Uint8Array =>
-  new TextEncoder().encode(JSON.stringify([purpose, workspaceId, provider]))
+const associated = ({ purpose, workspaceId }: Owner): Uint8Array =>
+  new TextEncoder().encode(JSON.stringify([format, workspaceId, purpose]))
 
 /** Makes the vault over the master keys. */
 const make = Effect.fnUntraced(function* (masterKeys: MasterKeys.MasterKeys) {

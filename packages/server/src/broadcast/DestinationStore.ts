@@ -98,7 +98,7 @@ export const make = Effect.gen(function* () {
   const outbox = yield* Outbox
 
   /** What the secrets of a destination are encrypted for. */
-  const ownerOf = (workspaceId: string, id: string) => ({ workspaceId, provider: `destination ${id}` })
+  const ownerOf = (workspaceId: string, id: string) => ({ workspaceId, purpose: `destination ${id}` })
 
   const fromRow = Effect.fnUntraced(function* (row: Row) {
     const { id, organizationId, workspaceId, name, type, enabled, options, createdAt, updatedAt, ...stored } =

@@ -10,7 +10,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
 import { orUnavailable } from "../http/Failures.ts"
-import { forEphemeral, KeyRecords } from "../access/KeyRecords.ts"
+import { forEphemeral, KeyResponses } from "../access/KeyResponses.ts"
 
 /**
  * The record already is in wire format, and dashboards and clients call this operation most, so it
@@ -21,7 +21,7 @@ const respond = (response: Response) =>
 
 /** The `key` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "key", (handlers) =>
-  Effect.map(KeyRecords, (records) =>
+  Effect.map(KeyResponses, (records) =>
     handlers.handle("currentKey", () =>
       Effect.flatMap(currentCaller, ({ ephemeral, key }) =>
         Effect.map(orUnavailable(records.of(key)), (data) =>

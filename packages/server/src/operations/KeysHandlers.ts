@@ -20,7 +20,7 @@ import { invalid } from "../internal/Issues.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import { type Descendant, EphemeralKeys } from "../access/EphemeralKeys.ts"
 import { endOf, type Key } from "../access/Key.ts"
-import * as KeyRecords from "../access/KeyRecords.ts"
+import * as KeyResponses from "../access/KeyResponses.ts"
 import { type KeyFilter, KeyStore, type ManagementKeyOfFreeTier } from "../access/KeyStore.ts"
 import type * as Page from "../storage/sql/Page.ts"
 import * as CallerWorkspace from "../access/CallerWorkspace.ts"
@@ -73,8 +73,11 @@ const cannotChange = invalid(
   "an ephemeral key has the properties of its parent. Change the parent, or delete the ephemeral key."
 )
 
-const descendantToWire = ({ ephemeral, parent }: Descendant, record: KeyRecords.SentRecord): typeof Keys.Key.Type => ({
-  ...KeyRecords.listed(parent, record),
+const descendantToWire = (
+  { ephemeral, parent }: Descendant,
+  record: KeyResponses.SentRecord
+): typeof Keys.Key.Type => ({
+  ...KeyResponses.listed(parent, record),
   hash: ephemeral.hash,
   label: ephemeral.label,
   created_at: Timestamp.fromMillis(ephemeral.createdAt),
@@ -111,12 +114,12 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom
   const keys = yield* KeyStore
   const ephemerals = yield* EphemeralKeys
-  const records = yield* KeyRecords.KeyRecords
+  const records = yield* KeyResponses.KeyResponses
   const workspaceOf = yield* CallerWorkspace.make
 
   const toWire = Effect.fnUntraced(function* (key: Key) {
     const descendants = yield* ephemerals.counts([key.hash])
-    return withDescendants(KeyRecords.listed(key, yield* records.of(key)), descendants.get(key.hash))
+    return withDescendants(KeyResponses.listed(key, yield* records.of(key)), descendants.get(key.hash))
   }, orUnavailable)
 
   const found = (organizationId: string, hash: string) =>
@@ -157,7 +160,7 @@ const make = Effect.gen(function* () {
       )
       return {
         data: withDescendants(
-          KeyRecords.listedWith(key, Budgets.unused({ ...key, includeByok: key.includeByokInLimit }))
+          KeyResponses.listedWith(key, Budgets.unused({ ...key, includeByok: key.includeByokInLimit }))
         ),
         salt
       }
@@ -197,7 +200,7 @@ const make = Effect.gen(function* () {
     const page = yield* orUnavailable(keys.list(filter, range))
     const descendants = yield* orUnavailable(ephemerals.counts(page.items.map(({ hash }) => hash)))
     const data = page.items.map((key) =>
-      withDescendants(KeyRecords.listedWith(key, key.budget), descendants.get(key.hash))
+      withDescendants(KeyResponses.listedWith(key, key.budget), descendants.get(key.hash))
     )
     return { data, has_more: page.hasMore }
   })

@@ -45,7 +45,7 @@ const maxSigners = 5
 const Secrets = Schema.Array(Schema.Struct({ secret: Schema.String, expires_at: Schema.NullOr(Schema.Int) }))
 type Secrets = typeof Secrets.Type
 
-const ownerOf = (workspaceId: string) => ({ workspaceId, provider: "webhook secrets" })
+const ownerOf = (workspaceId: string) => ({ workspaceId, purpose: "webhook secrets" })
 
 const validAt = (now: number, secrets: Secrets): Secrets =>
   secrets.filter(({ expires_at }) => expires_at === null || expires_at > now)

@@ -14,7 +14,7 @@ import { layerClient, temporaryFolder } from "../TestStorage.ts"
 
 const key = () => Redacted.make(randomBytes(32).toString("base64"))
 
-const owner = { workspaceId: "w-1", provider: "cohere" }
+const owner = { workspaceId: "w-1", purpose: "cohere" }
 
 const secret = Redacted.make("co-0123456789abcdef")
 
@@ -99,7 +99,7 @@ describe("a sealed secret", () => {
       }
       const attempts = [
         [sealed, { ...owner, workspaceId: "w-2" }],
-        [sealed, { ...owner, provider: "jina" }],
+        [sealed, { ...owner, purpose: "jina" }],
         [{ ...sealed, secret: flipped(sealed.secret) }, owner],
         [{ ...sealed, dataKey: flipped(sealed.dataKey) }, owner],
         [{ ...sealed, secret: "" }, owner]

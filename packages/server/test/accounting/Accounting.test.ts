@@ -6,7 +6,7 @@ import { Accounting, layerReaper, make } from "../../src/accounting/Accounting.t
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as FailureLog from "../../src/observability/FailureLog.ts"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
-import { KeyRecords } from "../../src/access/KeyRecords.ts"
+import { KeyResponses } from "../../src/access/KeyResponses.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { LedgerStore } from "../../src/accounting/LedgerStore.ts"
 import { mapSqlError, StorageError } from "../../src/storage/sql/StorageError.ts"
@@ -147,7 +147,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       expect(new Set(usage.map((row) => row.id)).size).toBe(100)
       expect(usage.length).toBe(100)
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 930_000, reserved: 0 })
-      const record = yield* (yield* KeyRecords).of(key)
+      const record = yield* (yield* KeyResponses).of(key)
       expect(record).toMatchObject({ usage: 0.07, usage_daily: 0.07, limit_remaining: 0 })
     }).pipe(Effect.provide(layer))
   )
@@ -193,7 +193,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
         Array.from({ length: 20 }, (_, index) => request(`gen-${index}`)),
         { concurrency: "unbounded" }
       )
-      const record = yield* (yield* KeyRecords).of(key)
+      const record = yield* (yield* KeyResponses).of(key)
       expect(record).toMatchObject({ usage: costs.reduce((sum, cost) => sum + cost, 0) / 1e6 })
       expect(record.usage).toBeLessThanOrEqual(0.001)
       // One more takes what is left, and no further one is admitted.
@@ -240,14 +240,14 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       const reserved = yield* reserve("gen-1", payer, 400, { isByok: true })
       yield* accounting.settle(reserved, outcome(400))
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10, reserved: 0 })
-      expect(yield* (yield* KeyRecords).of(key)).toMatchObject({
+      expect(yield* (yield* KeyResponses).of(key)).toMatchObject({
         usage: 0,
         byok_usage: 0.0004,
         byok_usage_monthly: 0.0004,
         limit_remaining: 0.0005
       })
       const counting = yield* (yield* KeyStore).update(organizationId, key.hash, { includeByokInLimit: true })
-      expect(yield* (yield* KeyRecords).of(counting)).toMatchObject({ limit_remaining: 0.0001 })
+      expect(yield* (yield* KeyResponses).of(counting)).toMatchObject({ limit_remaining: 0.0001 })
       expect(yield* refusal("gen-2", payer, 101, { isByok: true })).toMatchObject({ scope: "key", remaining: 100 })
     }).pipe(Effect.provide(layer))
   )
@@ -271,7 +271,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
         )
         const through = results.filter((result) => typeof result === "number")
         expect(through.length).toBe(100)
-        expect(yield* (yield* KeyRecords).of(key)).toMatchObject({ limit_remaining: 0 })
+        expect(yield* (yield* KeyResponses).of(key)).toMatchObject({ limit_remaining: 0 })
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1_000_000, reserved: 70_000 })
         yield* Effect.forEach(
           through,
@@ -279,7 +279,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
           { concurrency: "unbounded" }
         )
         const own = through.filter((i) => i % 2 === 0).length
-        expect(yield* (yield* KeyRecords).of(key)).toMatchObject({
+        expect(yield* (yield* KeyResponses).of(key)).toMatchObject({
           byok_usage: MicroCredits.toCredits(own * 900),
           usage: MicroCredits.toCredits((100 - own) * 700),
           limit_remaining: MicroCredits.toCredits((100 - own) * 200)
@@ -295,7 +295,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
   it.effect("resets a daily limit at 00:00 UTC and charges a request to the day it began [spec T8]", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
-      const records = yield* KeyRecords
+      const records = yield* KeyResponses
       yield* TestClock.setTime(Date.UTC(2026, 10, 20, 23, 59, 59, 999))
       const { key, payer } = yield* payerWith(10_000, { limit: micro(500), limitReset: "daily" })
       const straddling = yield* reserve("gen-1", payer, 400)
@@ -320,7 +320,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
   it.effect("sums usage of the UTC day, the week from Monday and the month [spec D1 D2 D3 D4 D22 D23 D24 D25]", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
-      const records = yield* KeyRecords
+      const records = yield* KeyResponses
       const { key, payer } = yield* payerWith(1_000_000)
       /** Spends 1 with the gateway's key, and 100 with the caller's own. */
       const spend = Effect.fnUntraced(function* (day: string) {
@@ -559,7 +559,7 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
           const accounting = yield* Accounting
           expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 9850, reserved: 0 })
           expect((yield* TestLedger.usageOf()).length).toBe(150)
-          expect(yield* (yield* KeyRecords).of(key)).toMatchObject({ usage: 0.00015, limit_remaining: 0 })
+          expect(yield* (yield* KeyResponses).of(key)).toMatchObject({ usage: 0.00015, limit_remaining: 0 })
         }).pipe(Effect.provide(layerAt(location)))
       }),
     60_000

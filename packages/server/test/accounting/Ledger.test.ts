@@ -6,7 +6,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
 import type { Key } from "../../src/access/Key.ts"
-import { KeyRecords } from "../../src/access/KeyRecords.ts"
+import { KeyResponses } from "../../src/access/KeyResponses.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
@@ -246,7 +246,7 @@ describe.each(databases)("the ledger on $name", ({ layer, name }) => {
             yield* compare
           }
 
-          const records = yield* KeyRecords
+          const records = yield* KeyResponses
           for (const key of made) {
             const budget = LedgerModel.budgetOf(model, key.hash, now)
             const left = LedgerModel.remaining(budget)

@@ -3,48 +3,33 @@
  * looked up for every request.
  *
  * Every change to what authentication reads (a key, a guardrail, an assignment) evicts the affected
- * entries here, so a change made in this process takes effect immediately. A change made by another
- * process takes effect when the entry expires.
+ * callers here.
  */
-import { Cache, Context, Effect, Exit, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import * as ShortCache from "../internal/ShortCache.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
+import type { Caller } from "./Caller.ts"
 import * as Guardrail from "./Guardrail.ts"
 import { type InvalidKey, invalid } from "./InvalidKey.ts"
-import type { Caller } from "./Caller.ts"
 import * as Key from "./Key.ts"
-import * as MonotonicTime from "../internal/MonotonicTime.ts"
 
 /** The callers by the hash of their key. */
-export class KeyCache extends Context.Service<KeyCache, Cache.Cache<string, Caller, InvalidKey | SqlError>>()(
-  "@model-gateway/server/access/KeyCache"
+export class CallerCache extends Context.Service<CallerCache, ShortCache.ShortCache<Caller, InvalidKey | SqlError>>()(
+  "@model-gateway/server/access/CallerCache"
 ) {}
 
-/** A key that was changed in another process works here as before for at most this long. */
-const timeToLive = "3 seconds"
-
-/** A cache of 10,000 entries. A failed lookup and a null are not kept. */
-export const make = <A, E>(lookup: (hash: string) => Effect.Effect<A, E>): Effect.Effect<Cache.Cache<string, A, E>> =>
-  Cache.makeWith(lookup, {
-    capacity: 10_000,
-    timeToLive: (exit) => (Exit.isSuccess(exit) && exit.value !== null ? timeToLive : 0)
-  })
-
-/** The entry of a hash. A change of the system clock does not prolong its life. */
-export const get = <A, E>(cache: Cache.Cache<string, A, E>, hash: string): Effect.Effect<A, E> =>
-  MonotonicTime.provide(Cache.get(cache, hash))
-
 /** The cache of this process, over the database in the context. */
-export const layerSql: Layer.Layer<KeyCache, never, SqlClient> = Layer.effect(
-  KeyCache,
+export const layerSql: Layer.Layer<CallerCache, never, SqlClient> = Layer.effect(
+  CallerCache,
   Effect.gen(function* () {
     const select = Dialect.fixed(
       yield* SqlClient,
       `SELECT ${Key.keyColumns}, ${Guardrail.guardrailColumns} FROM keys k ${Key.joinLimit}
         LEFT JOIN guardrails g ON g.id = k.guardrail_id LEFT ${Guardrail.joinLimit} WHERE k.hash = ?1`
     )
-    return yield* make(
+    return yield* ShortCache.make(
       Effect.fnUntraced(function* (hash: string) {
         const [row] = yield* select(hash)
         if (row === undefined) return yield* invalid("unknown")

@@ -2,13 +2,13 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import { KeyRecords } from "../../src/access/KeyRecords.ts"
+import { KeyResponses } from "../../src/access/KeyResponses.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { FreeModelDays } from "../../src/accounting/FreeModelDays.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { layer } from "../TestStorage.ts"
 
-describe("KeyRecords", () => {
+describe("KeyResponses", () => {
   it.effect(
     "contain every field of the specification, for a new key and for a limited one [spec D6 D7 D8 D9 D12 D13 D15 D16 D17 D18 D19 D20 D21 U3]",
     () =>
@@ -16,7 +16,7 @@ describe("KeyRecords", () => {
         yield* TestClock.setTime(Date.UTC(2026, 10, 20))
         yield* Effect.gen(function* () {
           const keys = yield* KeyStore
-          const records = yield* KeyRecords
+          const records = yield* KeyResponses
           const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
           const plain = yield* keys.create({ organizationId, workspaceId, name: "k" })
           expect(yield* records.of(plain.key)).toEqual({

@@ -18,14 +18,14 @@ import { endOf, type EphemeralKey, type Key } from "./Key.ts"
 /** A record as this service sends it: with every field. */
 export type SentRecord = typeof KeyRecord.Type
 
-/** Reads key records. */
-export class KeyRecords extends Context.Service<
-  KeyRecords,
+/** Reads the records of keys. */
+export class KeyResponses extends Context.Service<
+  KeyResponses,
   {
     /** The current record of a key. */
     readonly of: (key: Key) => Effect.Effect<SentRecord, StorageError>
   }
->()("@model-gateway/server/access/KeyRecords") {}
+>()("@model-gateway/server/access/KeyResponses") {}
 
 /** The deprecated field, the same for every key. */
 const rateLimit = { requests: -1, interval: "10s", note: "This field is deprecated and safe to ignore." } as const
@@ -104,22 +104,22 @@ export const listed = (key: Key, record: SentRecord): typeof Keys.Key.Type => ({
 export const listedWith = (key: Key, budget: Budgets.Budget): typeof Keys.Key.Type => listed(key, make(key, budget, 0))
 
 /** Reads records from the database in the context. */
-export const layerSql: Layer.Layer<KeyRecords, never, Reader> = Layer.effect(
-  KeyRecords,
+export const layerSql: Layer.Layer<KeyResponses, never, Reader> = Layer.effect(
+  KeyResponses,
   Effect.gen(function* () {
     const usageOf = yield* KeyUsage.make
-    return KeyRecords.of({
+    return KeyResponses.of({
       of: Effect.fnUntraced(function* (key: Key) {
         const usage = yield* usageOf(key.hash)
         if (usage === undefined) {
           return yield* new StorageError({
-            operation: "KeyRecords.of",
+            operation: "KeyResponses.of",
             message: "The key is not in the database.",
             retryable: false
           })
         }
         return make(key, usage.budget, usage.freeRequests)
-      }, mapSqlError("KeyRecords.of"))
+      }, mapSqlError("KeyResponses.of"))
     })
   })
 )
