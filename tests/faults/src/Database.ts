@@ -63,11 +63,11 @@ export const sqlite = (
     })
   return {
     connect: (process) => {
-      const wrap = FaultyConnection.wrap(world, process, "sqlite", (statements) => {
+      const { wrap, wrapLocal } = FaultyConnection.make(world, process, "sqlite", (statements) => {
         if (statements.some((text) => /budgets|workspaces|intents|_ledger|video_jobs/.test(text))) changed(rows)
       })
       return Layer.merge(
-        SqliteClient.layer({ filename, wrap: (connection) => wrap(keep(process, connection)) }),
+        SqliteClient.layer({ filename, wrap: (connection) => wrap(keep(process, connection)), wrapLocal }),
         locks(process)
       )
     },
@@ -110,9 +110,9 @@ export const postgres = async (world: World, url: string): Promise<Database> => 
           through.port = String(relay.port)
           return PostgresClient.layer({
             url: Redacted.make(through.href),
-            wrap: FaultyConnection.wrap(world, process, "postgres", () => {
+            wrap: FaultyConnection.make(world, process, "postgres", () => {
               changed = true
-            })
+            }).wrap
           })
         })
       ),

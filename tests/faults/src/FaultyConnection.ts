@@ -31,17 +31,20 @@ const withTime = (text: string, millis: number): string => {
 const shortened = (text: string): string => text.replaceAll(/\s+/g, " ").trim().slice(0, 60)
 
 /**
- * Wraps the connections of a process. `changed` is called after each commit, with the statements
- * that it contains.
+ * Wraps the connections of a process, and its statements that run at once. `changed` is called
+ * after each commit, with the statements that it contains.
  */
-export const wrap = (
+export const make = (
   world: World,
   process: Process,
   store: Store,
   changed: (statements: ReadonlyArray<string>) => void
 ) => {
   const dice = world.dice(`connection of ${process.name}`)
-  return (connection: Connection): Connection => {
+  /** The transaction in which statements run at once, and how it rolls back. */
+  let current: { readonly statements: Array<string>; readonly rollsBack: Effect.Effect<void> } | undefined
+
+  const wrap = (connection: Connection): Connection => {
     let transaction: Array<string> | undefined
 
     const rollsBack = Effect.suspend(() => {
@@ -60,8 +63,10 @@ export const wrap = (
           )
 
     const happened = (text: string) => {
-      if (/^\s*BEGIN/i.test(text)) transaction = []
-      else if (/^\s*ROLLBACK\s*$/i.test(text)) transaction = undefined
+      if (/^\s*BEGIN/i.test(text)) {
+        transaction = []
+        current = { statements: transaction, rollsBack }
+      } else if (/^\s*ROLLBACK\s*$/i.test(text)) transaction = undefined
       else if (/^\s*COMMIT/i.test(text)) {
         const statements = transaction ?? []
         transaction = undefined
@@ -104,4 +109,22 @@ export const wrap = (
         around(text, connection.executeUnprepared(text, params, transform))
     }
   }
+
+  const wrapLocal = <A>(text: string, statement: () => A): A =>
+    world.atOnce(
+      process,
+      "statement",
+      shortened(text),
+      () => {
+        const result = statement()
+        current?.statements.push(text)
+        return result
+      },
+      () => {
+        if (current !== undefined) Effect.runSync(current.rollsBack)
+        return diskFailure(dice.pick(codes))
+      }
+    )
+
+  return { wrap, wrapLocal }
 }

@@ -54,6 +54,11 @@ export interface World {
     effect: Effect.Effect<A, E>,
     failure: Effect.Effect<A, E>
   ) => Effect.Effect<A, E>
+  /**
+   * Like `at`, for what a process does at once, which takes no time. `failure` is what it throws
+   * then, and throws something else if the process is dead.
+   */
+  readonly atOnce: <A>(process: Process, point: Point, what: string, run: () => A, failure: () => unknown) => A
   /** A random source of its own. */
   readonly dice: (name: string) => Dice.Dice
 }
@@ -113,6 +118,20 @@ export const make = (plan: Plan, options: Simulation.Options, details?: Array<st
         : Effect.never
     )
 
+  /** Counts a point, and says what happens there. Undefined: no fault. */
+  const consequenceAt = (process: Process, point: Point, what: string): Consequence | undefined => {
+    const nth = ++counts.points[point]
+    const place = `${process.name} ${point} ${nth} (${what})`
+    detail(place)
+    if ((outageUntil.get(point) ?? 0) > simulation.now()) return { kind: "fails" }
+    const fault = faults.get(`${point} ${nth}`)
+    if (fault === undefined) return undefined
+    counts.faults++
+    log(`FAULT ${place} ${describe(fault)}`)
+    if (fault.kind === "outage") outageUntil.set(point, simulation.now() + fault.millis)
+    return fault
+  }
+
   const at = <A, E>(
     process: Process,
     point: Point,
@@ -123,24 +142,16 @@ export const make = (plan: Plan, options: Simulation.Options, details?: Array<st
     Effect.suspend(() => {
       if (!process.isAlive()) return Effect.never
       if (!isOn) return ifAlive(process, effect)
-      const nth = ++counts.points[point]
-      const place = `${process.name} ${point} ${nth} (${what})`
-      detail(place)
-      if ((outageUntil.get(point) ?? 0) > simulation.now()) return failure
-      const fault = faults.get(`${point} ${nth}`)
+      const fault = consequenceAt(process, point, what)
       if (fault === undefined) return ifAlive(process, effect)
-      counts.faults++
-      log(`FAULT ${place} ${describe(fault)}`)
       switch (fault.kind) {
         case "fails":
+        case "outage":
           return failure
         case "answer lost":
           return Effect.flatMap(Effect.exit(ifAlive(process, effect)), () => failure)
         case "delay":
           return Effect.andThen(Effect.sleep(fault.millis), ifAlive(process, effect))
-        case "outage":
-          outageUntil.set(point, simulation.now() + fault.millis)
-          return failure
         case "kill": {
           const dies = Effect.suspend(() => {
             if (process.isAlive()) process.kill(fault.restartsAfter)
@@ -150,6 +161,22 @@ export const make = (plan: Plan, options: Simulation.Options, details?: Array<st
         }
       }
     })
+
+  const atOnce = <A>(process: Process, point: Point, what: string, run: () => A, failure: () => unknown): A => {
+    const ifAlive = () => {
+      if (!process.isAlive()) throw new Error(`${process.name} is dead`)
+      return run()
+    }
+    const fault = process.isAlive() && isOn ? consequenceAt(process, point, what) : undefined
+    if (fault === undefined || fault.kind === "delay") return ifAlive()
+    if (fault.kind === "kill") {
+      if (fault.when === "after") run()
+      process.kill(fault.restartsAfter)
+      return ifAlive()
+    }
+    if (fault.kind === "answer lost") run()
+    throw failure()
+  }
 
   return {
     plan,
@@ -171,6 +198,7 @@ export const make = (plan: Plan, options: Simulation.Options, details?: Array<st
     },
     hasFaults: () => isOn,
     at,
+    atOnce,
     dice: (name) => Dice.make(plan.seed, name)
   }
 }

@@ -64,14 +64,20 @@ export const make = Effect.gen(function* () {
     return row === undefined ? 0 : Dialect.int(row, "used")
   })
 
-  const count = Effect.fnUntraced(function* (keyHash: string, day: number, limit: number) {
-    const [row] = yield* sql`INSERT INTO free_model_days (key_hash, day_start, used) VALUES (${keyHash}, ${day}, 1)
-      ON CONFLICT (key_hash, day_start) DO UPDATE SET used = free_model_days.used + 1 WHERE free_model_days.used < ${limit}
+  const add = transactions.prepare(
+    `INSERT INTO free_model_days (key_hash, day_start, used) VALUES (?1, ?2, 1)
+      ON CONFLICT (key_hash, day_start) DO UPDATE SET used = free_model_days.used + 1 WHERE free_model_days.used < ?3
       RETURNING used`
+  )
+
+  const count = Effect.fnUntraced(function* (keyHash: string, day: number, limit: number) {
+    const [row] = yield* add(keyHash, day, limit)
     if (row === undefined) return undefined
     const used = Dialect.int(row, "used")
-    // The first request of a day deletes the counts of earlier days.
-    if (used === 1) yield* sql`DELETE FROM free_model_days WHERE key_hash = ${keyHash} AND day_start < ${day}`
+    // The first request of a day deletes the counts of earlier days. If it fails, the purge does.
+    if (used === 1) {
+      yield* Effect.ignore(sql`DELETE FROM free_model_days WHERE key_hash = ${keyHash} AND day_start < ${day}`)
+    }
     return used
   })
 
@@ -79,7 +85,7 @@ export const make = Effect.gen(function* () {
     take: Effect.fnUntraced(function* (keyHash: string, limit: number) {
       const now = yield* Clock.currentTimeMillis
       const day = Periods.startOfDay(now)
-      const used = yield* limit < 1 ? Effect.undefined : transactions.run(count(keyHash, day, limit))
+      const used = yield* limit < 1 ? Effect.undefined : count(keyHash, day, limit)
       if (used === undefined) {
         const retryAfter = Math.max(1, Math.ceil((day + Periods.dayMillis - now) / 1000))
         return yield* new FreeModelDayUsedUp({

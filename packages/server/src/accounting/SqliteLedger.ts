@@ -2,13 +2,11 @@
  * Writes paid requests to SQLite: one statement after the other, in transactions that concurrent
  * requests share.
  */
-import { Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql/SqlClient"
-import type { SqlError } from "effect/sql/SqlError"
+import { Exit, Layer } from "effect"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { EventLog } from "../storage/sql/EventLog.ts"
-import { GroupCommit } from "../storage/sql/GroupCommit.ts"
+import { insertEvent } from "../storage/sql/EventLog.ts"
+import type { LocalTransactions } from "../storage/sql/GroupCommit.ts"
 import * as Ledger from "./Ledger.ts"
 import * as Statements from "./LedgerStatements.ts"
 import {
@@ -21,129 +19,103 @@ import {
   ReservationRefused
 } from "./LedgerStore.ts"
 
-/** The parameters of a change of a budget. Negative amounts subtract. */
-type Change = { readonly [Start in keyof Periods.PeriodStarts]: number } & {
-  readonly budget_id: string
-  readonly usage: number
-  readonly byok: number
-  readonly reserved: number
-  readonly byok_reserved: number
-}
-
 /** What the end of a reservation did, without its answer. */
 type Outcome = Omit<Ended, "bytesOfKey">
 
-const refuse = (reason: Refusal) => Effect.fail(new ReservationRefused({ reason }))
-
 const already: Outcome = { settlement: "already", charged: undefined }
 
-/** Makes the store over the database in the context. */
-export const make = Effect.gen(function* () {
-  const sql = yield* SqlClient
-  const transactions = yield* GroupCommit
-  const events = yield* EventLog
-  const reserveInBudget = Dialect.prepareNamedChange<Change>(sql, Statements.reserveInBudget)
-  const applyToBudget = Dialect.prepareNamedChange<Change>(sql, Statements.applyToBudget)
-  const selectBudget = Dialect.prepare(sql, `SELECT * FROM budgets WHERE id = ?1`)
-  const reserveInWorkspace = Dialect.prepareNamedChange(sql, Statements.reserveInWorkspace)
-  const chargeWorkspace = Dialect.prepareNamedChange(sql, Statements.chargeWorkspace)
-  const selectBalance = Dialect.prepare(sql, `SELECT balance_micro, reserved_micro FROM workspaces WHERE id = ?1`)
-  const insertReservation = Dialect.prepareNamedChange(sql, Statements.insertReservation)
-  const selectReservation = Dialect.prepareNamed(sql, Statements.selectReservation)
-  const takeReservation = Dialect.prepareNamed(sql, Statements.takeReservation)
-  const abandonReservation = Dialect.prepareNamed(sql, Statements.abandonReservation)
-  const insertEntry = Dialect.prepareNamedChange(sql, Statements.insertEntry)
-  const storeAnswer = Dialect.prepareNamedChange(sql, Statements.storeAnswer)
-  const countBytes = Dialect.prepareNamed(sql, Statements.countBytes)
+/** Makes the store over the transactions of the database. */
+export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"] => {
+  const reserveInBudget = prepare(Statements.reserveInBudget)
+  const applyToBudget = prepare(Statements.applyToBudget)
+  const selectBudget = prepare(`SELECT * FROM budgets WHERE id = :id`)
+  const reserveInWorkspace = prepare(Statements.reserveInWorkspace)
+  const chargeWorkspace = prepare(Statements.chargeWorkspace)
+  const selectBalance = prepare(`SELECT balance_micro, reserved_micro FROM workspaces WHERE id = :id`)
+  const insertReservation = prepare(Statements.insertReservation)
+  const selectReservation = prepare(Statements.selectReservation)
+  const takeReservation = prepare(Statements.takeReservation)
+  const abandonReservation = prepare(Statements.abandonReservation)
+  const insertEntry = prepare(Statements.insertEntry)
+  const storeAnswer = prepare(Statements.storeAnswer)
+  const countBytes = prepare(Statements.countBytes)
+  const appendEvent = prepare(insertEvent(":created_at", ":body"))
 
-  /** Reserves in a budget. Does nothing if a guardrail does not exist. */
-  const reserveIn = Effect.fnUntraced(function* (
+  /** Reserves in a budget, or returns why not. Does nothing if a guardrail does not exist. */
+  const reserveIn = (
     scope: "key" | "guardrail",
     id: string,
     starts: Periods.PeriodStarts,
     credits: number,
     byok: number
-  ) {
+  ): Refusal | undefined => {
     const change = { ...starts, budget_id: id, usage: 0, byok: 0, reserved: credits, byok_reserved: byok }
-    if ((yield* reserveInBudget(change)) > 0) return
-    const [budget] = yield* selectBudget(id)
+    if (reserveInBudget.change(change) > 0) return undefined
+    const [budget] = selectBudget.rows({ id })
     // A guardrail was deleted after the request's key was looked up, by this process or another.
     // The request continues without it.
-    if (budget === undefined) return yield* scope === "key" ? refuse(Refusal.Missing({ what: "key" })) : Effect.void
+    if (budget === undefined) return scope === "key" ? Refusal.Missing({ what: "key" }) : undefined
     const current = Dialect.int(budget, "day_start")
-    return yield* refuse(
-      current > starts.day ? Refusal.ClockBehind({ day: current }) : Refusal.OverBudget({ scope, budget })
-    )
-  })
+    return current > starts.day ? Refusal.ClockBehind({ day: current }) : Refusal.OverBudget({ scope, budget })
+  }
 
-  const reserveCredits = Effect.fnUntraced(function* (workspaceId: string, credits: number) {
-    if ((yield* reserveInWorkspace({ workspace_id: workspaceId, credits })) > 0) return
-    const [row] = yield* selectBalance(workspaceId)
-    if (row === undefined) return yield* refuse(Refusal.Missing({ what: "workspace" }))
-    return yield* refuse(
-      Refusal.OverBalance({
-        balance: Dialect.int(row, "balance_micro"),
-        reserved: Dialect.int(row, "reserved_micro")
-      })
-    )
-  })
+  /** Reserves credits of a workspace, or returns why not. */
+  const reserveCredits = (workspaceId: string, credits: number): Refusal | undefined => {
+    if (reserveInWorkspace.change({ workspace_id: workspaceId, credits }) > 0) return undefined
+    const [row] = selectBalance.rows({ id: workspaceId })
+    if (row === undefined) return Refusal.Missing({ what: "workspace" })
+    return Refusal.OverBalance({
+      balance: Dialect.int(row, "balance_micro"),
+      reserved: Dialect.int(row, "reserved_micro")
+    })
+  }
 
-  /**
-   * The existing reservation of an id. An abandoned one is deleted, so that its id can be reserved
-   * again.
-   */
-  const known = Effect.fnUntraced(function* (id: string) {
-    const [row] = yield* selectReservation({ id })
-    if (row === undefined) return undefined
-    const found = Ledger.reservations.read(row)
-    if (found.state === "open") return found
-    yield* takeReservation({ id })
-    return undefined
-  })
-
-  const reserve = Effect.fnUntraced(function* (
-    reservation: Ledger.NewReservation
-  ): Effect.fn.Return<Pick<Ledger.Reservation, "amount" | "reservedAt">, ReservationRefused | SqlError> {
-    const { amount, guardrailId, id, keyHash, reservedAt, workspaceId } = reservation
+  /** Reserves in all budgets of a request, or returns the first refusal. */
+  const reserveInAll = (reservation: Ledger.NewReservation): Refusal | undefined => {
+    const { dayStart, guardrailId, isByok, keyHash, workspaceId } = reservation
     const { byok, credits } = Ledger.amountsOf(reservation)
-    const starts = Periods.startsOf(reservation.dayStart)
-    const write = insertReservation(Ledger.reservationRow(reservation))
-    if ((yield* write) === 0) {
-      const existing = yield* known(id)
-      if (existing !== undefined) return { amount: existing.amount, reservedAt: existing.reservedAt }
-      yield* write
+    const starts = Periods.startsOf(dayStart)
+    const ofKey = reserveIn("key", keyHash, starts, credits, byok)
+    if (ofKey !== undefined || isByok) return ofKey
+    const ofGuardrail =
+      typeof guardrailId === "string" ? reserveIn("guardrail", guardrailId, starts, credits, 0) : undefined
+    return ofGuardrail ?? reserveCredits(workspaceId, credits)
+  }
+
+  const reserve = (
+    reservation: Ledger.NewReservation
+  ): Exit.Exit<Pick<Ledger.Reservation, "amount" | "reservedAt">, ReservationRefused> => {
+    const { amount, id, reservedAt } = reservation
+    const row = Ledger.reservationRow(reservation)
+    if (insertReservation.change(row) === 0) {
+      const existing = selectReservation.rows({ id }).map(Ledger.reservations.read)[0]
+      if (existing?.state === "open") return Exit.succeed({ amount: existing.amount, reservedAt: existing.reservedAt })
+      // The id of an abandoned reservation can be reserved again.
+      takeReservation.rows({ id })
+      insertReservation.change(row)
     }
-    yield* reserveIn("key", keyHash, starts, credits, byok)
-    if (!reservation.isByok) {
-      if (typeof guardrailId === "string") yield* reserveIn("guardrail", guardrailId, starts, credits, 0)
-      yield* reserveCredits(workspaceId, credits)
-    }
-    return { amount, reservedAt }
-  })
+    const reason = reserveInAll(reservation)
+    return reason === undefined ? Exit.succeed({ amount, reservedAt }) : Exit.fail(new ReservationRefused({ reason }))
+  }
 
   /**
    * Charges `cost` in credits or as BYOK usage. Releases what was reserved, unless it was released
    * before.
    */
-  const move = Effect.fnUntraced(function* (
-    reservation: Ledger.Reservation,
-    isReserved: boolean,
-    cost: number,
-    costIsByok: boolean
-  ) {
+  const move = (reservation: Ledger.Reservation, isReserved: boolean, cost: number, costIsByok: boolean): void => {
     const { guardrailId, keyHash, workspaceId } = reservation
     const starts = Periods.startsOf(reservation.dayStart)
     const usage = costIsByok ? 0 : cost
     const { byok, credits } = isReserved ? Ledger.amountsOf(reservation) : { credits: 0, byok: 0 }
     const change = { ...starts, usage, reserved: -credits }
-    yield* applyToBudget({ ...change, budget_id: keyHash, byok: costIsByok ? cost : 0, byok_reserved: -byok })
+    applyToBudget.change({ ...change, budget_id: keyHash, byok: costIsByok ? cost : 0, byok_reserved: -byok })
     if (usage === 0 && credits === 0) return
-    if (guardrailId !== null) yield* applyToBudget({ ...change, budget_id: guardrailId, byok: 0, byok_reserved: 0 })
-    yield* chargeWorkspace({ workspace_id: workspaceId, used: usage, credits })
-  })
+    if (guardrailId !== null) applyToBudget.change({ ...change, budget_id: guardrailId, byok: 0, byok_reserved: 0 })
+    chargeWorkspace.change({ workspace_id: workspaceId, used: usage, credits })
+  }
 
-  const endReservation = Effect.fnUntraced(function* ({ id, now, result }: End): Effect.fn.Return<Outcome, SqlError> {
-    const [row] = yield* takeReservation({ id })
+  const endReservation = ({ id, now, result }: End): Outcome => {
+    const [row] = takeReservation.rows({ id })
     if (row === undefined) return already
     const reservation = Ledger.reservations.read(row)
     const { amount, byokExtra, model, operation } = reservation
@@ -154,7 +126,7 @@ export const make = Effect.gen(function* () {
     const reserved = isCharged && isByok ? amount + byokExtra : amount
     let isFirst = false
     if (result !== undefined) {
-      const written = yield* insertEntry({
+      const written = insertEntry.change({
         ...row,
         ...Ledger.resultRow(result),
         is_byok: Dialect.fromBool(isByok),
@@ -165,56 +137,49 @@ export const make = Effect.gen(function* () {
       isFirst = written > 0
     }
     if (isCharged) {
-      yield* move(reservation, !isLate, isFirst ? result.cost : 0, isByok)
+      move(reservation, !isLate, isFirst ? result.cost : 0, isByok)
       return isFirst ? { settlement, charged: { operation, model, reserved } } : already
     }
-    if (!isLate) yield* move(reservation, true, 0, isByok)
+    if (!isLate) move(reservation, true, 0, isByok)
     return { settlement, charged: undefined }
-  })
+  }
 
   /** Stores the answer, and returns all stored bytes of its API key. Undefined: the key is lost. */
-  const store = Effect.fnUntraced(function* (answer: AnswerRow) {
+  const store = (answer: AnswerRow): number | undefined => {
     const params = Statements.answerParams(answer)
-    const [row] = (yield* storeAnswer(params)) > 0 ? yield* countBytes(params) : []
+    const [row] = storeAnswer.change(params) > 0 ? countBytes.rows(params) : []
     return row === undefined ? undefined : Dialect.int(row, "bytes")
-  })
+  }
 
-  const end = Effect.fnUntraced(function* (request: End) {
-    const ended = yield* endReservation(request)
-    const bytesOfKey = request.answer === undefined ? undefined : yield* store(request.answer)
-    const isLost = request.answer !== undefined && bytesOfKey === undefined
-    if (isLost && ended.settlement !== "already") return yield* claimLost
-    if (request.event !== undefined && ended.settlement !== "already") yield* events.append(request.event)
-    return { ...ended, bytesOfKey }
-  })
+  const end = (request: End): Exit.Exit<Ended, typeof claimLost> => {
+    const { answer, event } = request
+    const ended = endReservation(request)
+    const bytesOfKey = answer === undefined ? undefined : store(answer)
+    const isLost = answer !== undefined && bytesOfKey === undefined
+    if (isLost && ended.settlement !== "already") return Exit.fail(claimLost)
+    if (event !== undefined && ended.settlement !== "already") {
+      appendEvent.change({ created_at: event.createdAt, body: event.body })
+    }
+    return Exit.succeed({ ...ended, bytesOfKey })
+  }
 
   return LedgerStore.of({
-    reserve: (reservation) => transactions.run(reserve(reservation)),
-    end: (request) => transactions.run(end(request)),
+    reserve: (reservation) => run(() => reserve(reservation)),
+    end: (request) => run(() => end(request)),
     abandon: (dead, now) =>
-      sql.withTransaction(
-        Effect.gen(function* () {
-          let freed = 0
-          for (const { id, owner } of dead) {
-            const [row] = yield* abandonReservation({ id, owner, now })
-            if (row === undefined) continue
-            yield* move(Ledger.reservations.read(row), true, 0, false)
-            freed++
-          }
-          return freed
-        })
-      ),
+      run(() => {
+        const rows = dead.flatMap(({ id, owner }) => abandonReservation.rows({ id, owner, now }))
+        for (const row of rows) move(Ledger.reservations.read(row), true, 0, false)
+        return Exit.succeed(rows.length)
+      }),
     keep: (answer) =>
-      transactions.run(
-        Effect.flatMap(store(answer), (bytesOfKey) =>
-          bytesOfKey === undefined ? Effect.fail(claimLost) : Effect.succeed(bytesOfKey)
-        )
-      )
+      run(() => {
+        const bytesOfKey = store(answer)
+        return bytesOfKey === undefined ? Exit.fail(claimLost) : Exit.succeed(bytesOfKey)
+      })
   })
-})
+}
 
-/** The store over the database in the context. */
-export const layer: Layer.Layer<LedgerStore, never, SqlClient | GroupCommit | EventLog> = Layer.effect(
-  LedgerStore,
-  make
-)
+/** The store over the transactions of the database. */
+export const layer = (transactions: LocalTransactions): Layer.Layer<LedgerStore> =>
+  Layer.succeed(LedgerStore, make(transactions))

@@ -24,7 +24,8 @@ export const layer: Layer.Layer<GroupCommit, never, SqlClient> = Layer.effect(
         // A statement outside a transaction commits by itself, in one round trip.
         const statement = Dialect.fixed(sql, text)
         return (...params) => Effect.uninterruptible(own(statement(...params)))
-      }
+      },
+      local: undefined
     })
   })
 )

@@ -25,16 +25,8 @@ export type Prepared = (...params: ReadonlyArray<Parameter>) => Effect.Effect<Re
  * because the transaction has one.
  */
 export const prepare = (sql: SqlClient, text: string): Prepared => {
-  const run = inTransaction(sql, text)
-  return (...params) => run(params)
-}
-
-const inTransaction = (
-  sql: SqlClient,
-  text: string
-): ((params: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<Row>, SqlError>) => {
   const compiled = placeholders(sql, text)
-  return (params) =>
+  return (...params) =>
     Effect.withFiber((fiber) => {
       const transaction = Context.getOrUndefined(fiber.context, sql.transactionService)
       if (transaction === undefined) return Effect.fail(outsideTransaction())
@@ -50,13 +42,8 @@ export type PreparedChange = (...params: ReadonlyArray<Parameter>) => Effect.Eff
  * less than half of a `RETURNING`.
  */
 export const prepareChange = (sql: SqlClient, text: string): PreparedChange => {
-  const run = changeInTransaction(sql, text)
-  return (...params) => run(params)
-}
-
-const changeInTransaction = (sql: SqlClient, text: string) => {
   const compiled = placeholders(sql, text)
-  return (params: ReadonlyArray<unknown>) =>
+  return (...params) =>
     Effect.withFiber((fiber): Effect.Effect<number, SqlError> => {
       const transaction = Context.getOrUndefined(fiber.context, sql.transactionService)
       if (transaction === undefined) return Effect.fail(outsideTransaction())
@@ -73,35 +60,6 @@ const changedBy = (result: unknown): number => {
     if ("rowCount" in result) return Number(result.rowCount)
   }
   throw new TypeError("The driver did not return the number of changed rows")
-}
-
-/** The values of named parameters. */
-type Values = Readonly<Record<string, unknown>>
-
-/** A statement whose parameters are written `:name`, with numbered ones. */
-const numbered = (text: string) => {
-  const names = Array.from(new Set(Array.from(text.matchAll(/:[a-z_]+/g), ([parameter]) => parameter.slice(1))))
-  const compiled = text.replaceAll(/:([a-z_]+)/g, (_, name: string) => `?${names.indexOf(name) + 1}`)
-  const valueOf = (values: Values, name: string) => {
-    const value = values[name]
-    if (value === undefined) throw new RangeError(`:${name} has no value`)
-    return value
-  }
-  return { text: compiled, params: (values: Values) => names.map((name) => valueOf(values, name)) }
-}
-
-/** Like {@link prepare}, for a statement whose parameters are written `:name`. */
-export const prepareNamed = <P extends Values>(sql: SqlClient, text: string) => {
-  const { params, text: compiled } = numbered(text)
-  const run = inTransaction(sql, compiled)
-  return (values: P) => run(params(values))
-}
-
-/** Like {@link prepareChange}, for a statement whose parameters are written `:name`. */
-export const prepareNamedChange = <P extends Values>(sql: SqlClient, text: string) => {
-  const { params, text: compiled } = numbered(text)
-  const run = changeInTransaction(sql, compiled)
-  return (values: P) => run(params(values))
 }
 
 /** Like {@link prepare}, for a statement outside a transaction. It has its own span. */

@@ -22,9 +22,10 @@ import { DatabaseSync } from "node:sqlite"
 import * as SqliteConnection from "./sqliteConnection.ts"
 import * as SqliteEventLog from "./SqliteEventLog.ts"
 import type { EventLog } from "../sql/EventLog.ts"
-import * as GroupCommit from "../sql/GroupCommit.ts"
+import { GroupCommit } from "../sql/GroupCommit.ts"
 import * as Reader from "../sql/Reader.ts"
 import { StorageError } from "../sql/StorageError.ts"
+import * as SharedCommits from "./sharedCommits.ts"
 import { describe, isLocked } from "./sqliteErrors.ts"
 
 /** Location and options of the database. */
@@ -43,6 +44,8 @@ export interface Options {
   readonly preparedStatements?: number | undefined
   /** Wraps each connection, so that a test can make its statements fail. Default: as it is. */
   readonly wrap?: ((connection: Connection) => Connection) | undefined
+  /** The same for statements that run at once. Runs the statement of this text. */
+  readonly wrapLocal?: (<A>(text: string, statement: () => A) => A) | undefined
 }
 
 const unopened = (filename: string, why: string, cause: unknown) =>
@@ -154,10 +157,7 @@ const isRead = (text: string): boolean => /^\s*SELECT\b/i.test(text)
  * Runs statements outside a transaction: reads on the reader, everything else in turn on the
  * writer.
  */
-const makeShared = (
-  reader: Connection | undefined,
-  lend: <A>(use: (writer: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
-): Connection => {
+const makeShared = (reader: Connection | undefined, lend: SharedCommits.Writer["lend"]): Connection => {
   const on = <A>(text: string, use: (connection: Connection) => Effect.Effect<A, SqlError>) =>
     reader !== undefined && isRead(text) ? use(reader) : lend(use)
   const execute: Connection["execute"] = (text, params, transformRows) =>
@@ -176,13 +176,14 @@ const makeShared = (
 }
 
 /**
- * Opens the database and makes the client and the reader. Both close with the scope.
+ * Opens the database and makes the client, its shared commits and the reader. All close with the
+ * scope.
  *
  * Fails with a {@link StorageError} with a one-sentence message if the folder is not writable, the
  * file is not a database, another process keeps it locked, or the disk is full.
  */
 export const make = Effect.fnUntraced(function* (options: Options) {
-  const { busyTimeout = 5000, filename, preparedStatements = 500, wrap = identity } = options
+  const { busyTimeout = 5000, filename, preparedStatements = 500, wrap = identity, wrapLocal } = options
   const patience = BigInt(Math.round(busyTimeout)) * 1_000_000n
   const { reader, writer } = yield* open(filename, patience)
   const reading =
@@ -198,7 +199,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     semaphore: yield* Semaphore.make(1),
     isTransaction: () => writer.isTransaction
   })
-  const shared = makeShared(reading, (use) =>
+  const lend: SharedCommits.Writer["lend"] = (use) =>
     Effect.suspend(() => {
       const end = SqliteConnection.now() + patience
       return borrower((connection) => {
@@ -206,7 +207,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
         return use(connection)
       })
     })
-  )
+  const shared = makeShared(reading, lend)
 
   const client = yield* SqlClient.make({
     acquirer: Effect.succeed(shared),
@@ -227,12 +228,21 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     spanAttributes: [["db.system.name", "sqlite"]]
   })
-  return { client, reader: reading === undefined ? Reader.makeSql(client) : Reader.make(reading) }
+  const transactions = yield* SharedCommits.make(client, {
+    database: writer,
+    lend,
+    rollback: onCommitFailure,
+    around: wrapLocal ?? ((_, statement) => statement())
+  })
+  return Context.make(SqlClient.SqlClient, client).pipe(
+    Context.add(GroupCommit, transactions),
+    Context.add(Reader.Reader, reading === undefined ? Reader.makeSql(client) : Reader.make(reading))
+  )
 })
 
 /**
  * The SQLite database as a {@link SqlClient.SqlClient}, with shared commits
- * ({@link GroupCommit.GroupCommit}) and reads beside them ({@link Reader.Reader}), for as long as
+ * ({@link GroupCommit}) and reads beside them ({@link Reader.Reader}), for as long as
  * the layer lives.
  *
  * @example
@@ -247,14 +257,5 @@ export const make = Effect.fnUntraced(function* (options: Options) {
  */
 export const layer = (
   options: Options
-): Layer.Layer<SqlClient.SqlClient | GroupCommit.GroupCommit | EventLog | Reader.Reader | Reactivity, StorageError> =>
-  Layer.merge(GroupCommit.layer, SqliteEventLog.layer).pipe(
-    Layer.provideMerge(
-      Layer.effectContext(
-        Effect.map(make(options), ({ client, reader }) =>
-          Context.make(SqlClient.SqlClient, client).pipe(Context.add(Reader.Reader, reader))
-        )
-      )
-    ),
-    Layer.provideMerge(layerReactivity)
-  )
+): Layer.Layer<SqlClient.SqlClient | GroupCommit | EventLog | Reader.Reader | Reactivity, StorageError> =>
+  SqliteEventLog.layer.pipe(Layer.provideMerge(Layer.effectContext(make(options))), Layer.provideMerge(layerReactivity))

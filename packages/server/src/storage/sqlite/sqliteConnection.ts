@@ -39,7 +39,7 @@ export const sqlError = (cause: unknown, message: string, operation: string): Sq
  * Values that `node:sqlite` cannot bind (booleans, undefined) are a caller's mistake and are
  * rejected.
  */
-const isInput = (value: unknown): value is SQLInputValue =>
+export const isInput = (value: unknown): value is SQLInputValue =>
   value === null ||
   typeof value === "number" ||
   typeof value === "bigint" ||

@@ -38,3 +38,9 @@ export const isLocked = (cause: unknown): boolean => {
   const code = codeOf(cause)
   return code !== undefined && (code & 0xff) === 5
 }
+
+/** Whether the disk failed or is full. SQLite may have rolled back the transaction by itself. */
+export const isOfDisk = (cause: unknown): boolean => {
+  const code = codeOf(cause)
+  return code !== undefined && [10, 13].includes(code & 0xff)
+}

@@ -1,0 +1,177 @@
+/**
+ * Groups small transactions: those that arrive while another one runs share the next commit.
+ *
+ * A transaction is a function whose statements run at once, so no fiber of this process runs
+ * between the first and the last statement of a group. Each one still succeeds or fails by itself:
+ * when one in a group fails, the whole group is rolled back and run again with a savepoint each, so
+ * that only that one fails. This is the rarer case, and savepoints are expensive. When the disk or
+ * the commit fails, all fail. No transaction completes before the commit that contains it.
+ */
+import { Context, Deferred, Effect, Exit, identity, Option } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import * as Batches from "../../internal/Batches.ts"
+import type { GroupCommit, LocalStatement, LocalValues } from "../sql/GroupCommit.ts"
+import { isInput, sqlError } from "./sqliteConnection.ts"
+import { isOfDisk } from "./sqliteErrors.ts"
+
+/** The connection that writes, which one fiber uses at a time. */
+export interface Writer {
+  readonly database: DatabaseSync
+  /** Runs `use` when no one else uses the connection. */
+  readonly lend: <A>(use: (connection: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
+  /** Rolls back what `use` has begun. */
+  readonly rollback: (connection: Connection) => Effect.Effect<void, SqlError>
+  /** Runs a statement that runs at once. */
+  readonly around: <A>(text: string, statement: () => A) => A
+}
+
+/** A transaction that waits. */
+interface Item {
+  /** Runs the body and stores its result. Returns whether it succeeded. */
+  readonly attempt: () => boolean
+  /** Completes the waiting caller with the result of the transaction. */
+  readonly finish: (transaction: Exit.Exit<void, SqlError>) => void
+}
+
+/** Limits a group, so that its first transaction does not wait for too many others. */
+const maxGroup = 100
+
+/** A statement whose parameters are written `:name`, with numbered ones. */
+const numbered = (text: string) => {
+  const names = Array.from(new Set(Array.from(text.matchAll(/:([a-z_]+)/g), ([, name = ""]) => name)))
+  return { names, text: text.replaceAll(/:([a-z_]+)/g, (_, name: string) => `?${names.indexOf(name) + 1}`) }
+}
+
+/** The result of a transaction. An error that is not the database's is a defect. */
+const resultOf = <A, E>(body: () => Exit.Exit<A, E>): Exit.Exit<A, E | SqlError> => {
+  try {
+    return body()
+  } catch (error) {
+    return isSqlError(error) ? Exit.fail(error) : Exit.die(error)
+  }
+}
+
+const diskFailureOf = (exit: Exit.Exit<unknown, unknown>): SqlError | undefined => {
+  const error = Option.getOrUndefined(Exit.findErrorOption(exit))
+  return isSqlError(error) && isOfDisk(error.reason.cause) ? error : undefined
+}
+
+const notRun = Exit.die("The transaction did not run")
+
+/** Makes the service over the client and its connection that writes. */
+export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, database, lend, rollback }: Writer) {
+  /** Prepares the statement when it first runs, and keeps it. */
+  const prepare = (text: string) => {
+    let statement: StatementSync | undefined
+    return <A>(use: (statement: StatementSync) => A): A => {
+      try {
+        return around(text, () => use((statement ??= database.prepare(text))))
+      } catch (cause) {
+        throw isSqlError(cause) ? cause : sqlError(cause, "Failed to execute statement", "execute")
+      }
+    }
+  }
+
+  const prepareNamed = (named: string): LocalStatement => {
+    const { names, text } = numbered(named)
+    const run = prepare(text)
+    const valuesOf = (values: LocalValues) =>
+      names.map((name) => {
+        const value = values[name]
+        if (!isInput(value)) throw new TypeError(`:${name} has no value of a type that SQLite supports`)
+        return value
+      })
+    return {
+      rows: (values) => run((statement) => statement.all(...valuesOf(values))),
+      change: (values) => run((statement) => Number(statement.run(...valuesOf(values)).changes))
+    }
+  }
+
+  const savepoint = prepareNamed("SAVEPOINT group_item")
+  const rollbackToSavepoint = prepareNamed("ROLLBACK TO SAVEPOINT group_item")
+  const release = prepareNamed("RELEASE SAVEPOINT group_item")
+
+  /** Runs the items until one fails. Returns whether all succeeded. */
+  const runAll = (items: ReadonlyArray<Item>): boolean => items.every(({ attempt }) => attempt())
+
+  /** Runs the items, and rolls back those that fail. */
+  const runEach = (items: ReadonlyArray<Item>): boolean => {
+    for (const { attempt } of items) {
+      savepoint.change({})
+      if (!attempt()) rollbackToSavepoint.change({})
+      release.change({})
+    }
+    return true
+  }
+
+  /** Runs `body` in a transaction that is committed if it returns true. Returns what it returned. */
+  const transaction = (connection: Connection, body: () => boolean): Effect.Effect<boolean, SqlError> =>
+    connection.executeRaw("BEGIN IMMEDIATE", []).pipe(
+      Effect.flatMap(() => resultOf(() => Exit.succeed(body()))),
+      Effect.tap((isDone) => (isDone ? connection.executeRaw("COMMIT", []) : rollback(connection))),
+      Effect.onError(() => Effect.ignore(rollback(connection)))
+    )
+
+  const enqueue = yield* Batches.make<Item>((take) =>
+    Effect.suspend(() => {
+      // Taken after the transaction has started, so that it includes items that arrived while it
+      // waited for another process's lock.
+      let items: ReadonlyArray<Item> | undefined
+      const group = lend((connection) =>
+        Effect.flatMap(
+          transaction(connection, () => runAll((items = take(maxGroup)))),
+          (isDone) => (isDone ? Effect.void : transaction(connection, () => runEach(items ?? [])))
+        )
+      )
+      return Effect.map(Effect.exit(group), (exit) => {
+        // If the transaction could not start, all waiting items fail, so that none waits for the
+        // same lock again.
+        for (const item of items ?? take(Number.POSITIVE_INFINITY)) item.finish(exit)
+      })
+    })
+  )
+
+  const inGroup = <A, E>(body: () => Exit.Exit<A, E>): Effect.Effect<A, E | SqlError> =>
+    Effect.suspend(() => {
+      const deferred = Deferred.makeUnsafe<A, E | SqlError>()
+      let result: Exit.Exit<A, E | SqlError> = notRun
+      const item: Item = {
+        attempt: () => {
+          result = resultOf(body)
+          const failure = diskFailureOf(result)
+          if (failure !== undefined) throw failure
+          return Exit.isSuccess(result)
+        },
+        finish: (transaction) => {
+          Deferred.doneUnsafe(deferred, Exit.isSuccess(transaction) ? result : Exit.failCause(transaction.cause))
+        }
+      }
+      return Effect.andThen(enqueue(item), Deferred.await(deferred))
+    })
+
+  const run = <A, E>(
+    body: () => Exit.Exit<A, E>,
+    inCallers: (inner: Effect.Effect<A, E | SqlError>) => Effect.Effect<A, E | SqlError>
+  ): Effect.Effect<A, E | SqlError> =>
+    Effect.uninterruptible(
+      Effect.withFiber((fiber) =>
+        Context.getOrUndefined(fiber.context, sql.transactionService) === undefined
+          ? inGroup(body)
+          : inCallers(Effect.suspend(() => resultOf(body)))
+      )
+    )
+
+  const service: GroupCommit["Service"] = {
+    run: (body) => Effect.uninterruptible(sql.withTransaction(body)),
+    prepare: (text) => {
+      const statement = prepare(text)
+      // A statement that fails in the caller's transaction leaves nothing to roll back.
+      return (...params) => run(() => Exit.succeed(statement((prepared) => prepared.all(...params))), identity)
+    },
+    local: { run: (body) => run(body, sql.withTransaction), prepare: prepareNamed }
+  }
+  return service
+})

@@ -1,0 +1,129 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Exit, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { GroupCommit } from "../../../src/storage/sql/GroupCommit.ts"
+import * as Migrations from "../../../src/storage/sql/Migrations.ts"
+import * as SqliteClient from "../../../src/storage/sqlite/SqliteClient.ts"
+import { mapSqlError } from "../../../src/storage/sql/StorageError.ts"
+
+/** Counts the commits. */
+const makeDatabase = (commits: { count: number }) =>
+  Layer.fresh(
+    Migrations.layer.pipe(
+      Layer.provideMerge(
+        SqliteClient.layer({
+          filename: ":memory:",
+          wrap: (connection) => ({
+            ...connection,
+            executeRaw: (text, params) => {
+              if (text === "COMMIT") commits.count++
+              return connection.executeRaw(text, params)
+            }
+          })
+        })
+      )
+    )
+  )
+
+/** A function that writes a name in a transaction whose statements run at once. */
+const writer = Effect.gen(function* () {
+  const { local } = yield* GroupCommit
+  if (local === undefined) return yield* Effect.die("SQLite is in this process")
+  const insert = local.prepare("INSERT INTO milestones (name, reached_at) VALUES (:name, :now)")
+  return <A, E>(name: string, end: () => Exit.Exit<A, E>) =>
+    local.run(() => {
+      insert.change({ name, now: 1 })
+      return end()
+    })
+})
+
+const names = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const rows = yield* sql<{ name: string }>`SELECT name FROM milestones ORDER BY name`
+  return rows.map((row) => row.name)
+})
+
+describe("shared commits", () => {
+  it.effect("commit transactions that succeed and roll back those that fail, in few commits", () => {
+    const commits = { count: 0 }
+    return Effect.gen(function* () {
+      const write = yield* writer
+      const before = commits.count
+      const exits = yield* Effect.all(
+        Array.from({ length: 250 }, (_, i) =>
+          Effect.exit(
+            write(String(i).padStart(3, "0"), () => {
+              if (i % 50 === 1) throw new Error(`broke ${i}`)
+              return i % 3 === 0 ? Exit.fail(`no ${i}`) : Exit.succeed(i)
+            })
+          )
+        ),
+        { concurrency: "unbounded" }
+      )
+      expect(exits[2]).toEqual(Exit.succeed(2))
+      expect(exits[3]).toEqual(Exit.fail("no 3"))
+      expect(exits[1]).toEqual(Exit.die(new Error("broke 1")))
+      const kept = exits.flatMap((exit, i) => (Exit.isSuccess(exit) ? [String(i).padStart(3, "0")] : []))
+      expect(yield* names).toEqual(kept)
+      expect(kept.length).toBe(250 - 84 - 3)
+      expect(commits.count - before).toBe(3)
+    }).pipe(Effect.provide(makeDatabase(commits)))
+  })
+
+  it.effect("fail together with the reason when the disk is full, and keep nothing", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const write = yield* writer
+      yield* sql`PRAGMA max_page_count = 1`
+      const large = "x".repeat(100_000)
+      const exits = yield* Effect.all(
+        ["small", large, "other"].map((name) =>
+          write(name, () => Exit.succeed(name)).pipe(mapSqlError("fill"), Effect.exit)
+        ),
+        { concurrency: "unbounded" }
+      )
+      for (const exit of exits) {
+        expect(exit).toMatchObject(
+          Exit.fail({ _tag: "StorageError", message: "The disk holding the database is full." })
+        )
+      }
+      yield* sql`PRAGMA max_page_count = 1000000`
+      expect(yield* names).toEqual([])
+      yield* write("later", () => Exit.void)
+      expect(yield* names).toEqual(["later"])
+    }).pipe(Effect.provide(makeDatabase({ count: 0 })))
+  )
+
+  it.effect("report a violated constraint only to the transaction that violated it", () =>
+    Effect.gen(function* () {
+      const write = yield* writer
+      const exits = yield* Effect.all(
+        ["a", "b", "a", "c"].map((name) => Effect.exit(write(name, () => Exit.void))),
+        { concurrency: "unbounded" }
+      )
+      expect(exits.map(Exit.isSuccess)).toEqual([true, true, false, true])
+      expect(yield* names).toEqual(["a", "b", "c"])
+    }).pipe(Effect.provide(makeDatabase({ count: 0 })))
+  )
+
+  it.effect("are part of the caller's transaction, which goes on when one fails", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const write = yield* writer
+      const { prepare } = yield* GroupCommit
+      const remove = prepare("DELETE FROM milestones WHERE name = ?1")
+      const outer = sql.withTransaction(
+        Effect.gen(function* () {
+          yield* write("first", () => Exit.void)
+          expect(yield* Effect.flip(write("second", () => Exit.fail("no")))).toBe("no")
+          yield* write("third", () => Exit.void)
+          yield* remove("third")
+        })
+      )
+      expect(yield* Effect.flip(sql.withTransaction(Effect.andThen(outer, Effect.fail("undone"))))).toBe("undone")
+      expect(yield* names).toEqual([])
+      yield* outer
+      expect(yield* names).toEqual(["first"])
+    }).pipe(Effect.provide(makeDatabase({ count: 0 })))
+  )
+})
