@@ -15,11 +15,18 @@ import { Decimal, KeyHash, Page, Timestamp, WorkspaceId } from "./Identifiers.ts
 import { call, dataOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
-import { Attempt, type Generation, fixed, getGenerationOperation, orNull, Status } from "./internal/generation.ts"
+import {
+  ProviderAttempt,
+  type Generation,
+  fixed,
+  getGenerationOperation,
+  orNull,
+  Status
+} from "./internal/generation.ts"
 import * as Operation from "./Operation.ts"
 
 export {
-  Attempt,
+  ProviderAttempt,
   fixed,
   Generation,
   getGenerationOperation,
@@ -75,7 +82,7 @@ export const Entry = Schema.Struct({
    * In the order in which they were made. Those of a video job are its submissions: the first 5 and
    * the latest 20.
    */
-  attempts: Schema.Array(Attempt)
+  attempts: Schema.Array(ProviderAttempt)
 })
 
 /**
@@ -106,7 +113,7 @@ export const ListResponse = Schema.Struct({
  */
 export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof ListResponse.Type)[Field] }
 
-const exampleAttempt = (): typeof Attempt.Encoded => ({
+const exampleAttempt = (): typeof ProviderAttempt.Encoded => ({
   provider: "cohere",
   outcome: "Success",
   seconds: 0.184,

@@ -96,7 +96,7 @@ export type DeliveryStatus = typeof DeliveryStatus.Type
  * @category schemas
  * @since 0.1.0
  */
-export const Attempt = Schema.Struct({
+export const DeliveryAttempt = Schema.Struct({
   /** When it began, in ISO 8601, UTC. */
   attempted_at: Timestamp,
   /** The status of the response. Null if there was none. */
@@ -116,7 +116,7 @@ export const Attempt = Schema.Struct({
  * @category models
  * @since 0.1.0
  */
-export type Attempt = { [Field in keyof typeof Attempt.Type]: (typeof Attempt.Type)[Field] }
+export type DeliveryAttempt = { [Field in keyof typeof DeliveryAttempt.Type]: (typeof DeliveryAttempt.Type)[Field] }
 
 /**
  * A webhook and the attempts to deliver it.
@@ -143,7 +143,7 @@ export const Delivery = Schema.Struct({
   /** When it was delivered or given up. */
   finished_at: Schema.NullOr(Timestamp),
   /** The latest 50, oldest first. */
-  attempts: Schema.Array(Attempt)
+  attempts: Schema.Array(DeliveryAttempt)
 })
 
 /**

@@ -32,7 +32,7 @@ import * as Predicate from "effect/Predicate"
 import * as Stream from "effect/Stream"
 import * as Endpoint from "./internal/endpoint.ts"
 import * as Envelope from "./internal/envelope.ts"
-import type { Operation, Status as StatusOf } from "./Operation.ts"
+import type { OperationName, Status as StatusOf } from "./Contract.ts"
 
 type Answer = Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError>
 
@@ -106,7 +106,7 @@ export type Plan<S extends Status = Status> = Step<S> | ReadonlyArray<Step<S>> |
  * @category models
  * @since 0.1.0
  */
-export type Plans = Plan | { readonly [Op in Operation]?: Plan<StatusOf<Op>> }
+export type Plans = Plan | { readonly [Op in OperationName]?: Plan<StatusOf<Op>> }
 
 const fault = <S extends Status = never>(answer: Fault<S>["answer"], status?: S): Fault<S> => ({
   _tag: "Fault",
@@ -378,7 +378,7 @@ export const before = (client: HttpClient.HttpClient, plans: Plans): Effect.Effe
     )
   })
 
-const operationOf = (request: HttpClientRequest.HttpClientRequest): Operation | undefined => {
+const operationOf = (request: HttpClientRequest.HttpClientRequest): OperationName | undefined => {
   const found = Option.map(HttpClientRequest.toUrl(request), (url) => Endpoint.find(request.method, url.pathname))
   return Option.isSome(found) && found.value?._tag === "Found" ? found.value.operation : undefined
 }

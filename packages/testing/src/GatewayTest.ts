@@ -45,7 +45,7 @@ import * as Faults from "./Faults.ts"
 import * as Endpoint from "./internal/endpoint.ts"
 import * as Envelope from "./internal/envelope.ts"
 import * as Reply from "./internal/reply.ts"
-import type { Failure, Operation, Request, Status, Success } from "./Operation.ts"
+import type { Failure, OperationName, Request, Status, Success } from "./Contract.ts"
 import * as Recorder from "./Recorder.ts"
 
 /**
@@ -57,7 +57,7 @@ import * as Recorder from "./Recorder.ts"
  * @category models
  * @since 0.1.0
  */
-export type Call<Op extends Operation> = Request<Op> & { readonly call: number; readonly http: HttpClientRequest }
+export type Call<Op extends OperationName> = Request<Op> & { readonly call: number; readonly http: HttpClientRequest }
 
 /**
  * A response: the success in its wire format, an Effect that succeeds with it or fails with one of
@@ -66,7 +66,7 @@ export type Call<Op extends Operation> = Request<Op> & { readonly call: number; 
  * @category models
  * @since 0.1.0
  */
-export type Answer<Op extends Operation> =
+export type Answer<Op extends OperationName> =
   | Success<Op>
   | Effect.Effect<Success<Op>, Failure<Op>>
   | Faults.Fault<Status<Op>>
@@ -77,7 +77,7 @@ export type Answer<Op extends Operation> =
  * @category models
  * @since 0.1.0
  */
-export type Script<Op extends Operation> = Answer<Op> | ((call: Call<Op>) => Answer<Op>)
+export type Script<Op extends OperationName> = Answer<Op> | ((call: Call<Op>) => Answer<Op>)
 
 /**
  * The handler of an operation: one script for all requests, or a list with one script for each
@@ -86,7 +86,7 @@ export type Script<Op extends Operation> = Answer<Op> | ((call: Call<Op>) => Ans
  * @category models
  * @since 0.1.0
  */
-export type Handler<Op extends Operation> = Script<Op> | ReadonlyArray<Script<Op>>
+export type Handler<Op extends OperationName> = Script<Op> | ReadonlyArray<Script<Op>>
 
 /**
  * Handlers for the operations that the program under test may call. Calling any other operation
@@ -95,7 +95,7 @@ export type Handler<Op extends Operation> = Script<Op> | ReadonlyArray<Script<Op
  * @category models
  * @since 0.1.0
  */
-export type Handlers = { readonly [Op in Operation]?: Handler<Op> }
+export type Handlers = { readonly [Op in OperationName]?: Handler<Op> }
 
 /**
  * The test's script is wrong: the program called an operation without a handler, or the handler's
@@ -107,7 +107,7 @@ export type Handlers = { readonly [Op in Operation]?: Handler<Op> }
  * @since 0.1.0
  */
 export class ScriptError extends Data.TaggedError("ScriptError")<{
-  readonly operation: Operation
+  readonly operation: OperationName
   readonly message: string
 }> {}
 
@@ -137,7 +137,7 @@ export const makeHttpClient = (handlers: Handlers): Effect.Effect<HttpClient.Htt
         ? Effect.void
         : Effect.die(defects[0])
     })
-    const calls = new Map<Operation, number>()
+    const calls = new Map<OperationName, number>()
     let requests = 0
     return HttpClient.make((request, url) =>
       Effect.suspend(() => {
@@ -184,7 +184,7 @@ const run = (
   handler: unknown,
   request: HttpClientRequest,
   requestId: string,
-  call: Endpoint.Parts & { readonly operation: Operation; readonly call: number; readonly http: HttpClientRequest }
+  call: Endpoint.Parts & { readonly operation: OperationName; readonly call: number; readonly http: HttpClientRequest }
 ): Response => {
   const { endpoint, operation } = found
   const problem = (message: string) => Effect.die(new ScriptError({ operation, message }))

@@ -24,7 +24,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Endpoint from "./internal/endpoint.ts"
-import type { Operation, Request } from "./Operation.ts"
+import type { OperationName, Request } from "./Contract.ts"
 
 /**
  * The outcome of a request: the status of its response, `"cut"` if the connection failed,
@@ -62,7 +62,7 @@ export interface Sent {
  * @category models
  * @since 0.1.0
  */
-export interface RecordedOf<Op extends Operation> extends Sent {
+export interface RecordedOf<Op extends OperationName> extends Sent {
   readonly operation: Op
   /** The request's parts, decoded with the operation's schemas. Undefined if they are invalid. */
   readonly request: Request<Op> | undefined
@@ -76,7 +76,7 @@ export interface RecordedOf<Op extends Operation> extends Sent {
  * @since 0.1.0
  */
 export type Recorded =
-  | { readonly [Op in Operation]: RecordedOf<Op> }[Operation]
+  | { readonly [Op in OperationName]: RecordedOf<Op> }[OperationName]
   | (Sent & { readonly operation: undefined; readonly request: undefined })
 
 /**
@@ -89,7 +89,7 @@ export class Recorder extends Context.Service<
     /** All requests so far, oldest first. */
     readonly requests: Effect.Effect<ReadonlyArray<Recorded>>
     /** The requests of one operation, oldest first. */
-    readonly of: <Op extends Operation>(operation: Op) => Effect.Effect<ReadonlyArray<RecordedOf<Op>>>
+    readonly of: <Op extends OperationName>(operation: Op) => Effect.Effect<ReadonlyArray<RecordedOf<Op>>>
     /** Deletes all recorded requests. */
     readonly clear: Effect.Effect<void>
     /** Returns a client that records its requests here. */
@@ -152,13 +152,13 @@ export const make: Effect.Effect<Recorder["Service"]> = Effect.sync(() => {
 })
 
 interface Entry extends Sent {
-  readonly operation: Operation | undefined
+  readonly operation: OperationName | undefined
   readonly request: object | undefined
   outcome: Outcome
 }
 
 const isOf =
-  <Op extends Operation>(operation: Op) =>
+  <Op extends OperationName>(operation: Op) =>
   (recorded: Recorded): recorded is Extract<Recorded, RecordedOf<Op>> =>
     recorded.operation === operation
 
@@ -196,7 +196,7 @@ export const requests: Effect.Effect<ReadonlyArray<Recorded>, never, Recorder> =
  * @category getters
  * @since 0.1.0
  */
-export const of = <Op extends Operation>(
+export const of = <Op extends OperationName>(
   operation: Op
 ): Effect.Effect<ReadonlyArray<RecordedOf<Op>>, never, Recorder> =>
   Effect.flatMap(Recorder, (recorder) => recorder.of(operation))

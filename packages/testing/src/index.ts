@@ -1,6 +1,6 @@
 export * as Arbitraries from "./Arbitraries.ts"
+export * as Contract from "./Contract.ts"
 export * as Faults from "./Faults.ts"
 export * as GatewayTest from "./GatewayTest.ts"
-export * as Operation from "./Operation.ts"
 export * as Recorder from "./Recorder.ts"
 export * as Samples from "./Samples.ts"

@@ -18,7 +18,7 @@ import {
   VideoModels,
   Webhooks
 } from "@model-gateway/core"
-import { Faults, GatewayTest, Operation, Recorder, Samples } from "@model-gateway/testing"
+import { Contract, Faults, GatewayTest, Recorder, Samples } from "@model-gateway/testing"
 import { Cause, Clock, Effect, Exit, Fiber, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { TestClock } from "effect/testing"
@@ -35,7 +35,7 @@ const using =
 
 /** For every operation: the client's call, the wire response, and the client's result. */
 const operations: {
-  readonly [Op in Operation.Operation]: {
+  readonly [Op in Contract.OperationName]: {
     readonly call: (
       gateway: Client
     ) => Effect.Effect<unknown, GatewayError.GatewayError | ClientError.ClientError, GatewayClient.GatewayClient>
@@ -340,7 +340,7 @@ const defectOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   })
 
 /** Successes other than 200. */
-const statuses: { readonly [Op in Operation.Operation]?: number } = {
+const statuses: { readonly [Op in Contract.OperationName]?: number } = {
   submitVideo: 202,
   createGuardrail: 201,
   createKey: 201,
@@ -352,10 +352,10 @@ const statuses: { readonly [Op in Operation.Operation]?: number } = {
 
 describe("every operation of the contract", () => {
   it("is tested here", () => {
-    expect(new Set(Object.keys(operations))).toEqual(new Set(Operation.all))
+    expect(new Set(Object.keys(operations))).toEqual(new Set(Contract.operationNames))
   })
 
-  for (const operation of Operation.all) {
+  for (const operation of Contract.operationNames) {
     const { answer, call, result } = operations[operation]
 
     it.effect(`${operation} returns the scripted response and is recorded`, () =>

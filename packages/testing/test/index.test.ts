@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { expect, it } from "vitest"
 
 it("exports exactly these modules", () => {
-  expect(Object.keys(Testing)).toEqual(["Arbitraries", "Faults", "GatewayTest", "Operation", "Recorder", "Samples"])
+  expect(Object.keys(Testing)).toEqual(["Arbitraries", "Contract", "Faults", "GatewayTest", "Recorder", "Samples"])
   const modules = readdirSync(join(import.meta.dirname, "../src")).filter((name) => name.endsWith(".ts"))
   expect(new Set(modules)).toEqual(new Set(["index.ts", ...Object.keys(Testing).map((name) => `${name}.ts`)]))
 })

@@ -1,42 +1,42 @@
 import type { CurrentKey, Files, GatewayError, Rerank, Transcription, Video } from "@model-gateway/core"
-import { Faults, GatewayTest, type Operation, Recorder, Samples } from "@model-gateway/testing"
+import { type Contract, Faults, GatewayTest, Recorder, Samples } from "@model-gateway/testing"
 import { Effect, type Stream } from "effect"
 import { describe, expectTypeOf, it } from "vitest"
 
 describe("an operation's types", () => {
   it("are those of the contract", () => {
-    expectTypeOf<Operation.Failure<"currentKey">>().toEqualTypeOf<
+    expectTypeOf<Contract.Failure<"currentKey">>().toEqualTypeOf<
       GatewayError.Unauthorized | GatewayError.InternalServerError
     >()
-    expectTypeOf<Operation.Status<"currentKey">>().toEqualTypeOf<401 | 500>()
-    expectTypeOf<Operation.Status<"submitVideo">>().toEqualTypeOf<400 | 401 | 402 | 403 | 404 | 413 | 429 | 500>()
-    expectTypeOf<Operation.Success<"currentKey">>().toEqualTypeOf<CurrentKey.Response>()
-    expectTypeOf<Operation.Success<"fileContent">>().toEqualTypeOf<Uint8Array | Stream.Stream<Uint8Array>>()
-    expectTypeOf<Operation.Request<"deleteFile">["query"]>().toEqualTypeOf<{
+    expectTypeOf<Contract.Status<"currentKey">>().toEqualTypeOf<401 | 500>()
+    expectTypeOf<Contract.Status<"submitVideo">>().toEqualTypeOf<400 | 401 | 402 | 403 | 404 | 413 | 429 | 500>()
+    expectTypeOf<Contract.Success<"currentKey">>().toEqualTypeOf<CurrentKey.Response>()
+    expectTypeOf<Contract.Success<"fileContent">>().toEqualTypeOf<Uint8Array | Stream.Stream<Uint8Array>>()
+    expectTypeOf<Contract.Request<"deleteFile">["query"]>().toEqualTypeOf<{
       readonly workspace_id?: string
       readonly provider?: Files.FileProvider
     }>()
-    expectTypeOf<Operation.Request<"rerank">["payload"]>().toEqualTypeOf<typeof Rerank.Request.Type>()
-    expectTypeOf<Operation.Request<"listKeys">["query"]["limit"]>().toEqualTypeOf<number | undefined>()
-    expectTypeOf<Operation.Request<"currentKey">>().not.toHaveProperty("payload")
-    expectTypeOf<Operation.Request<"uploadFile">["payload"]>().toEqualTypeOf<{
+    expectTypeOf<Contract.Request<"rerank">["payload"]>().toEqualTypeOf<typeof Rerank.Request.Type>()
+    expectTypeOf<Contract.Request<"listKeys">["query"]["limit"]>().toEqualTypeOf<number | undefined>()
+    expectTypeOf<Contract.Request<"currentKey">>().not.toHaveProperty("payload")
+    expectTypeOf<Contract.Request<"uploadFile">["payload"]>().toEqualTypeOf<{
       readonly file: File
       readonly purpose?: string
     }>()
-    expectTypeOf<
-      Extract<Operation.Request<"transcribe">["payload"], { readonly input_audio: unknown }>
-    >().toEqualTypeOf<typeof Transcription.Request.Type>()
+    expectTypeOf<Extract<Contract.Request<"transcribe">["payload"], { readonly input_audio: unknown }>>().toEqualTypeOf<
+      typeof Transcription.Request.Type
+    >()
   })
 
   it("are never any, unknown or never", () => {
     expectTypeOf<
-      { [Op in Operation.Operation]: IsVague<Operation.Failure<Op>> }[Operation.Operation]
+      { [Op in Contract.OperationName]: IsVague<Contract.Failure<Op>> }[Contract.OperationName]
     >().toEqualTypeOf<false>()
     expectTypeOf<
-      { [Op in Operation.Operation]: IsVague<Operation.Success<Op>> }[Operation.Operation]
+      { [Op in Contract.OperationName]: IsVague<Contract.Success<Op>> }[Contract.OperationName]
     >().toEqualTypeOf<false>()
     expectTypeOf<
-      { [Op in Operation.Operation]: IsVague<Operation.Request<Op>> }[Operation.Operation]
+      { [Op in Contract.OperationName]: IsVague<Contract.Request<Op>> }[Contract.OperationName]
     >().toEqualTypeOf<false>()
   })
 })

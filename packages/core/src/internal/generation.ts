@@ -36,7 +36,7 @@ export type Status = typeof Status.Type
  * @category schemas
  * @since 0.1.0
  */
-export const Attempt = Schema.Struct({
+export const ProviderAttempt = Schema.Struct({
   /** The provider that was tried. */
   provider: Schema.String,
   /** `Success`, what went wrong, or `CircuitOpen` if the provider was not called. */
@@ -60,7 +60,7 @@ export const Attempt = Schema.Struct({
  * @category models
  * @since 0.1.0
  */
-export type Attempt = { [Field in keyof typeof Attempt.Type]: (typeof Attempt.Type)[Field] }
+export type ProviderAttempt = { [Field in keyof typeof ProviderAttempt.Type]: (typeof ProviderAttempt.Type)[Field] }
 
 /** Values that may be null. */
 export const orNull = { string: Schema.NullOr(Schema.String), number: Schema.NullOr(Schema.Finite) }
@@ -141,7 +141,7 @@ export const Generation = Schema.Struct({
   /** The HTTP status of the error that the caller got; 499 if the caller disconnected. */
   error_status: Schema.NullOr(Schema.Int),
   /** The attempts at providers as the request log has them. */
-  attempts: Schema.Array(Attempt)
+  attempts: Schema.Array(ProviderAttempt)
 })
 
 /**

@@ -77,8 +77,10 @@ const names: { readonly [path: string]: string } = {
   "Files.AnyFileList": "AnyFileList",
   "GatewayError.Issue": "Issue",
   "GatewayError.Metadata": "ErrorMetadata",
+  "Generations.ProviderAttempt": "ProviderAttempt",
   "Keys.EphemeralRequest": "CreateEphemeralKeyRequest",
-  "Keys.EphemeralResponse": "CreateEphemeralKeyResponse"
+  "Keys.EphemeralResponse": "CreateEphemeralKeyResponse",
+  "Webhooks.DeliveryAttempt": "DeliveryAttempt"
 }
 
 const verbs = /^(Create|Update|Delete|Add|Assign|Unassign|Rotate)(?=[A-Z])/

@@ -78,7 +78,7 @@ const providerDetails: Node = {
   attempts: {
     type: "array",
     description: "The attempts at providers, in the order in which they were made.",
-    items: refer("GenerationAttempt")
+    items: refer("ProviderAttempt")
   }
 }
 

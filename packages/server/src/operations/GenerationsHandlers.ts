@@ -15,7 +15,7 @@ import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 
 const durationOf = ({ reservedAt, settledAt }: Entry): number => Math.max(0, settledAt - reservedAt)
 
-const toAttempt = ({ started_at, ...attempt }: Entry["attempts"][number]): Generations.Attempt => ({
+const toAttempt = ({ started_at, ...attempt }: Entry["attempts"][number]): Generations.ProviderAttempt => ({
   ...attempt,
   ...(started_at === undefined ? {} : { started_at: Timestamp.fromMillis(started_at) })
 })

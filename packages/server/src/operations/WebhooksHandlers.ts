@@ -22,7 +22,7 @@ const publicUrl = (text: string): string => {
   return url === null ? "" : `${url.origin}${url.pathname}`
 }
 
-const attemptToWire = (attempt: DeliveryAttempt): Webhooks.Attempt => ({
+const attemptToWire = (attempt: DeliveryAttempt): Webhooks.DeliveryAttempt => ({
   attempted_at: Timestamp.fromMillis(attempt.attemptedAt),
   status_code: attempt.status,
   duration_ms: attempt.durationMillis,

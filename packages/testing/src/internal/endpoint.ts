@@ -11,13 +11,13 @@ import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as Stream from "effect/Stream"
-import type { Operation } from "../Operation.ts"
+import type { OperationName } from "../Contract.ts"
 import { type Endpoint, endpoints } from "./contract.ts"
 
 /** An endpoint of the contract and the parameters of its path. */
 export interface Found {
   readonly _tag: "Found"
-  readonly operation: Operation
+  readonly operation: OperationName
   readonly endpoint: Endpoint
   readonly params: { readonly [name: string]: string }
 }

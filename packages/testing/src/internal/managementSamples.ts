@@ -474,13 +474,13 @@ export const webhookDelivery: Webhooks.Delivery = /* @__PURE__ */ sample(Webhook
   status: "delivered",
   finished_at: timestamp,
   attempts: [
-    /* @__PURE__ */ sample(Webhooks.Attempt, {
+    /* @__PURE__ */ sample(Webhooks.DeliveryAttempt, {
       status_code: 500,
       duration_ms: 12,
       error: "The receiver answered with status 500.",
       response_excerpt: "Internal error"
     }),
-    /* @__PURE__ */ sample(Webhooks.Attempt, { status_code: 204, duration_ms: 8 })
+    /* @__PURE__ */ sample(Webhooks.DeliveryAttempt, { status_code: 204, duration_ms: 8 })
   ]
 })
 
@@ -621,7 +621,7 @@ export const destinationDeleteResponse: Destinations.DeleteResponse = { deleted:
  */
 export const generationId = "019ab1c2-3d4e-7f50-8123-456789abcdef"
 
-const attempts: ReadonlyArray<Generations.Attempt> = [
+const attempts: ReadonlyArray<Generations.ProviderAttempt> = [
   { provider: "jina", outcome: "RateLimited", status: 429, seconds: 0.031, billed: "no" },
   { provider: "cohere", outcome: "Success", seconds: 0.204, billed: "yes" }
 ]

@@ -20,7 +20,7 @@ type Endpoints = HttpApiGroup.Endpoints<Groups[keyof Groups]>
  * @category models
  * @since 0.1.0
  */
-export type Operation = Endpoints["identifier"]
+export type OperationName = Endpoints["identifier"]
 
 /**
  * The endpoint of an operation.
@@ -28,7 +28,7 @@ export type Operation = Endpoints["identifier"]
  * @category models
  * @since 0.1.0
  */
-export type Endpoint<Op extends Operation> = HttpApiEndpoint.WithIdentifier<Endpoints, Op>
+export type Endpoint<Op extends OperationName> = HttpApiEndpoint.WithIdentifier<Endpoints, Op>
 
 /**
  * The errors of an operation: exactly those of its statuses.
@@ -36,7 +36,7 @@ export type Endpoint<Op extends Operation> = HttpApiEndpoint.WithIdentifier<Endp
  * @category errors
  * @since 0.1.0
  */
-export type Failure<Op extends Operation> = Endpoint<Op>["~Error"]["Type"]
+export type Failure<Op extends OperationName> = Endpoint<Op>["~Error"]["Type"]
 
 /**
  * The error statuses of an operation.
@@ -44,7 +44,7 @@ export type Failure<Op extends Operation> = Endpoint<Op>["~Error"]["Type"]
  * @category models
  * @since 0.1.0
  */
-export type Status<Op extends Operation> = Failure<Op>["error"]["code"]
+export type Status<Op extends OperationName> = Failure<Op>["error"]["code"]
 
 /**
  * The response of an operation in its wire format: GET `/key` returns `{ data: … }`. If the
@@ -53,7 +53,7 @@ export type Status<Op extends Operation> = Failure<Op>["error"]["code"]
  * @category models
  * @since 0.1.0
  */
-export type Success<Op extends Operation> = Endpoint<Op>["~Success"] extends HttpApiSchema.StreamUint8Array
+export type Success<Op extends OperationName> = Endpoint<Op>["~Success"] extends HttpApiSchema.StreamUint8Array
   ? Uint8Array | Stream.Stream<Uint8Array>
   : Endpoint<Op>["~Success"]["Type"]
 
@@ -64,7 +64,7 @@ export type Success<Op extends Operation> = Endpoint<Op>["~Success"] extends Htt
  * @category models
  * @since 0.1.0
  */
-export type Request<Op extends Operation> = { readonly operation: Op } & Part<"params", Endpoint<Op>["~Params"]> &
+export type Request<Op extends OperationName> = { readonly operation: Op } & Part<"params", Endpoint<Op>["~Params"]> &
   Part<"query", Endpoint<Op>["~Query"]> &
   Part<"headers", Endpoint<Op>["~Headers"]> &
   PayloadPart<Endpoint<Op>["~Payload"]>
@@ -89,4 +89,4 @@ type Payload<A> = A extends { readonly file: Multipart.PersistedFile }
  * @category constants
  * @since 0.1.0
  */
-export const all: ReadonlyArray<Operation> = Array.from(endpoints, ({ identifier }) => identifier)
+export const operationNames: ReadonlyArray<OperationName> = Array.from(endpoints, ({ identifier }) => identifier)
