@@ -35,6 +35,7 @@ import type { StorageError } from "../storage/sql/StorageError.ts"
 import { FreeModelDays } from "../accounting/FreeModelDays.ts"
 import { Idempotency } from "./Idempotency.ts"
 import * as IdempotentRequest from "./IdempotentRequest.ts"
+import * as PaymentFailures from "./PaymentFailures.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import * as FreeTier from "../routing/FreeTier.ts"
 
@@ -121,9 +122,12 @@ export class Admission extends Context.Service<
      * answer may have been paid for with the last credits. So does a key of the free tier, which
      * needs no credits.
      */
-    readonly notExhausted: (caller: Caller, idempotencyKey: string | undefined) => Effect.Effect<void, PaymentRequired>
+    readonly requireCredits: (
+      caller: Caller,
+      idempotencyKey: string | undefined
+    ) => Effect.Effect<void, PaymentRequired>
     /**
-     * As {@link notExhausted}, for a request that goes to one of these offers with a credential of
+     * As {@link requireCredits}, for a request that goes to one of these offers with a credential of
      * the gateway. Fails for a key of the free tier if each of them has a price.
      */
     readonly canPay: (
@@ -152,8 +156,6 @@ export class Admission extends Context.Service<
     ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, R | RequestContext>
   }
 >()("@model-gateway/server/admission/Admission") {}
-
-const paymentRequired = ({ message }: { readonly message: string }) => new PaymentRequired({ error: { message } })
 
 const payerOf = ({ ephemeral, guardrail, key }: Caller): Payer => ({
   keyHash: key.hash,
@@ -185,9 +187,7 @@ export const make = Effect.gen(function* () {
 
   const takeFree = ({ key }: Caller) =>
     orUnavailable(days.take(key.hash, key.freeDailyLimit)).pipe(
-      Effect.catchTag("FreeModelDayUsedUp", ({ message, retryAfter }) =>
-        Effect.fail(new TooManyRequests({ error: { message, metadata: { retry_after: retryAfter } } }))
-      )
+      Effect.catchTag("FreeModelDayUsedUp", (error) => Effect.fail(PaymentFailures.freeRequestsUsedUp(error)))
     )
 
   /** Counts the free request and reserves the amount, or does neither. */
@@ -197,7 +197,7 @@ export const make = Effect.gen(function* () {
     { gateway, isFree, isPriced, byok }: Candidates.Quotes
   ) {
     const { isFreeTier } = caller.key
-    if (isFreeTier && isPriced) return yield* FreeTier.refused(model)
+    if (isFreeTier && isPriced) return yield* PaymentFailures.notFree(model)
     const amounts =
       gateway === undefined
         ? { amount: byok ?? MicroCredits.zero, isByok: byok !== undefined }
@@ -207,7 +207,7 @@ export const make = Effect.gen(function* () {
     const reservation = yield* orUnavailable(
       accounting.reserve({ ...intent, ...amounts, payer: payerOf(caller), operation, model, user })
     ).pipe(
-      Effect.catchTag("InsufficientCredits", (error) => Effect.fail(paymentRequired(error))),
+      Effect.catchTag("InsufficientCredits", (error) => Effect.fail(PaymentFailures.insufficientCredits(error))),
       Effect.onError(() => (taken === undefined ? Effect.void : logAndContinue(days.giveBack(taken))))
     )
     if (user !== undefined) yield* logUser(intent.id, operation, user)
@@ -347,24 +347,24 @@ export const make = Effect.gen(function* () {
   const unlessRepeated = (caller: Caller, idempotencyKey: string | undefined, error: PaymentRequired) =>
     Effect.flatMap(isRepeated(caller, idempotencyKey), (is) => (is ? Effect.void : Effect.fail(error)))
 
-  const notExhausted = (caller: Caller, idempotencyKey: string | undefined) =>
+  const requireCredits = (caller: Caller, idempotencyKey: string | undefined) =>
     caller.key.isFreeTier
       ? Effect.void
       : orUnavailable(accounting.checkNotExhausted(payerOf(caller))).pipe(
           Effect.catchTag("InsufficientCredits", (error) =>
-            unlessRepeated(caller, idempotencyKey, paymentRequired(error))
+            unlessRepeated(caller, idempotencyKey, PaymentFailures.insufficientCredits(error))
           )
         )
 
   return Admission.of({
-    notExhausted,
+    requireCredits,
     canPay: (caller, model, offers, idempotencyKey) => {
       if (!caller.key.isFreeTier) {
-        return offers.some(({ isFree }) => !isFree) ? notExhausted(caller, idempotencyKey) : Effect.void
+        return offers.some(({ isFree }) => !isFree) ? requireCredits(caller, idempotencyKey) : Effect.void
       }
       return offers.some(FreeTier.costsNothing)
         ? Effect.void
-        : unlessRepeated(caller, idempotencyKey, FreeTier.refused(model))
+        : unlessRepeated(caller, idempotencyKey, PaymentFailures.notFree(model))
     },
     serve: (request, work) => admitted(request, (keep) => charged(request, keep, work)),
     accept: (request, submit) =>

@@ -16,7 +16,7 @@ export const layer: Layer.Layer<RequestBody, never, Admission | BodyMemory | All
   Layer.effect(
     RequestBody,
     Effect.gen(function* () {
-      const { notExhausted } = yield* Admission
+      const { requireCredits } = yield* Admission
       const allowedKeys = yield* AllowedProviderKeys.AllowedProviderKeys
       const guard = yield* BodyGuard.make({
         owner: Effect.map(currentCaller, ({ key }) => key.hash),
@@ -24,7 +24,7 @@ export const layer: Layer.Layer<RequestBody, never, Admission | BodyMemory | All
         admitLarge: (idempotencyKey) =>
           Effect.flatMap(currentCaller, (caller) =>
             Effect.flatMap(allowedKeys.of(caller), (providerKeys) =>
-              providerKeys.length === 0 ? notExhausted(caller, idempotencyKey) : Effect.void
+              providerKeys.length === 0 ? requireCredits(caller, idempotencyKey) : Effect.void
             )
           )
       })

@@ -1,9 +1,10 @@
 /**
- * Maps everything that can go wrong to a status of the operation's closed set.
+ * Maps failures that any operation can have to a status of the operation's closed set: input that
+ * does not match the schemas, bodies that are too large or incomplete, unknown routes, an
+ * unavailable database, and defects.
  *
- * Handlers fail with the contract's errors. Everything else is mapped here: input that does not
- * match the schemas, bodies that are too large or incomplete, unknown routes, an unavailable
- * database, and defects.
+ * Handlers fail with the contract's errors. `admission/PaymentFailures.ts` makes the 402 of a
+ * request that cannot be paid for, `routing/ProviderFailures.ts` the errors of failed providers.
  */
 import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { EnvelopeError, type Issue, phrases } from "@model-gateway/core/GatewayError"

@@ -2,10 +2,9 @@
  * The free tier: keys with `is_free_tier`, which spend no credits.
  *
  * Such a key may use the gateway's credentials for offers whose price is 0 only. Its requests to
- * them count toward its free requests of the day. The caller's provider keys cost no credits,
- * so it may use them for every offer.
+ * them count toward its free requests of the day. The caller's provider keys cost no credits, so it
+ * may use them for every offer.
  */
-import { PaymentRequired, phrases } from "@model-gateway/core/GatewayError"
 import type { Offer } from "@model-gateway/offers/Offer"
 import { perUnit } from "@model-gateway/offers/Pricing"
 import type { Candidate } from "./Candidate.ts"
@@ -29,13 +28,3 @@ export const within = <O extends Offer>(
   const left = groups.map((group) => group.filter(isAllowed)).filter((group) => group.length > 0)
   return left.length === 0 ? groups : left
 }
-
-/** The 402 for a key of the free tier that may use no candidate of the model. */
-export const refused = (model: string): PaymentRequired =>
-  new PaymentRequired({
-    error: {
-      message:
-        `${phrases[402]}: this key is in the free tier, and the model "${model}" is not free. ` +
-        "Use a model whose price is 0 in GET /models, or ask for a key outside the free tier."
-    }
-  })
