@@ -9,7 +9,7 @@ import { packages, root } from "./Workspace.ts"
 /** The words of Effect, then our own. */
 const categories = [
   "annotations, combinators, configuration, constants, constructors, converting, decoding, delays & timeouts, errors",
-  "formatting, getters, guards, layers, math, models, options, predicates, references, running, schemas, services",
+  "formatting, getters, guards, instances, layers, math, models, options, predicates, references, running, schemas, services",
   "validation",
   "adapters, arbitraries, calls, endpoints, groups, measuring, middleware, operations, pricing, samples"
 ].flatMap((line) => line.split(", "))

@@ -14,7 +14,10 @@ export const make = (name: string, minimum: number): Flag.Flag<MicroCredits.Micr
       (text) =>
         text.trim() === ""
           ? Option.none()
-          : Option.filter(MicroCredits.exactly(Number(text)), (micro) => micro >= minimum * MicroCredits.perCredit),
+          : Option.filter(
+              MicroCredits.fromCreditsExact(Number(text)),
+              (micro) => micro >= minimum * MicroCredits.perCredit
+            ),
       () => `Expected a number of credits from ${minimum} to ${maximum}, with at most 6 decimals`
     )
   )

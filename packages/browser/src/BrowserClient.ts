@@ -17,7 +17,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as BrowserHttpClient from "./BrowserHttpClient.ts"
 import { type LongLivedKeyRefused, refuseLongLived } from "./LongLivedKey.ts"
-import * as Settings from "./Settings.ts"
+import type * as Settings from "./Settings.ts"
 import * as TokenSource from "./TokenSource.ts"
 
 /**
@@ -127,51 +127,34 @@ export const layer = (
 }
 
 /**
- * Options of the layers that read the page's settings: all that the settings do not contain.
+ * Options of {@link layerSettings}: all that the settings do not contain.
  *
  * @category models
  * @since 0.1.0
  */
 export type PageOptions = Omit<Common, "baseUrl" | "workspaceId">
 
-const fromSettings =
-  (options: PageOptions) =>
-  (
-    settings: Settings.Settings
-  ): Layer.Layer<GatewayClient.GatewayClient, GatewayConfig.InvalidBaseUrl, HttpClient.HttpClient> =>
-    Layer.effect(GatewayClient.GatewayClient)(
-      withTokenEndpoint(
-        { ...options, baseUrl: settings.base_url, workspaceId: settings.workspace_id },
-        settings.token_endpoint,
-        false
-      )
+/**
+ * Provides the client, configured by settings that the page finds when it starts: in its `<meta>`
+ * elements with `Settings.fromMeta`, or in a JSON document with `Settings.fromJson`.
+ *
+ * @example
+ * ```ts
+ * import { BrowserClient, Settings } from "@model-gateway/browser"
+ *
+ * const Client = BrowserClient.layerSettings(Settings.fromMeta)
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerSettings = (
+  settings: Effect.Effect<Settings.Settings, Settings.InvalidSettings, HttpClient.HttpClient>,
+  options: PageOptions = {}
+): Layer.Layer<GatewayClient.GatewayClient, Settings.InvalidSettings | GatewayConfig.InvalidBaseUrl> =>
+  Layer.effect(
+    GatewayClient.GatewayClient,
+    Effect.flatMap(settings, ({ base_url, token_endpoint, workspace_id }) =>
+      withTokenEndpoint({ ...options, baseUrl: base_url, workspaceId: workspace_id }, token_endpoint, false)
     )
-
-/**
- * Provides the client, configured by the page's `<meta name="model-gateway-…">` elements. See
- * `Settings.fromMeta` for their names.
- *
- * @category layers
- * @since 0.1.0
- */
-export const layerMeta = (
-  options: PageOptions = {}
-): Layer.Layer<GatewayClient.GatewayClient, Settings.InvalidSettings | GatewayConfig.InvalidBaseUrl> =>
-  Layer.unwrap(Effect.map(Settings.fromMeta, fromSettings(options))).pipe(
-    Layer.provide(BrowserHttpClient.layer(options.http))
-  )
-
-/**
- * Provides the client, configured by a JSON document such as `/model-gateway.json`. See
- * `Settings.fromJson` for its fields.
- *
- * @category layers
- * @since 0.1.0
- */
-export const layerJson = (
-  url: string,
-  options: PageOptions = {}
-): Layer.Layer<GatewayClient.GatewayClient, Settings.InvalidSettings | GatewayConfig.InvalidBaseUrl> =>
-  Layer.unwrap(Effect.map(Settings.fromJson(url), fromSettings(options))).pipe(
-    Layer.provide(BrowserHttpClient.layer(options.http))
-  )
+  ).pipe(Layer.provide(BrowserHttpClient.layer(options.http)))

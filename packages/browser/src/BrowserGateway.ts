@@ -11,6 +11,7 @@ import * as Gateway from "@model-gateway/core/Gateway"
 import { GatewayClient } from "@model-gateway/core/GatewayClient"
 import type { InvalidBaseUrl } from "@model-gateway/core/GatewayConfig"
 import * as Effect from "effect/Effect"
+import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as BrowserClient from "./BrowserClient.ts"
 import type { LongLivedKeyRefused } from "./LongLivedKey.ts"
@@ -43,26 +44,21 @@ export const layer = (
   withMethods(BrowserClient.layer(options))
 
 /**
- * Provides the client, configured by the page's `<meta name="model-gateway-…">` elements. See
- * `Settings.fromMeta` for their names.
+ * Provides the client, configured by settings that the page finds when it starts: in its `<meta>`
+ * elements with `Settings.fromMeta`, or in a JSON document with `Settings.fromJson`.
+ *
+ * @example
+ * ```ts
+ * import { BrowserGateway, Settings } from "@model-gateway/browser"
+ *
+ * const Client = BrowserGateway.layerSettings(Settings.fromJson("/model-gateway.json"))
+ * ```
  *
  * @category layers
  * @since 0.1.0
  */
-export const layerMeta = (
+export const layerSettings = (
+  settings: Effect.Effect<Settings.Settings, Settings.InvalidSettings, HttpClient>,
   options?: BrowserClient.PageOptions
 ): Layer.Layer<Gateway.Gateway | GatewayClient, Settings.InvalidSettings | InvalidBaseUrl> =>
-  withMethods(BrowserClient.layerMeta(options))
-
-/**
- * Provides the client, configured by a JSON document such as `/model-gateway.json`. See
- * `Settings.fromJson` for its fields.
- *
- * @category layers
- * @since 0.1.0
- */
-export const layerJson = (
-  url: string,
-  options?: BrowserClient.PageOptions
-): Layer.Layer<Gateway.Gateway | GatewayClient, Settings.InvalidSettings | InvalidBaseUrl> =>
-  withMethods(BrowserClient.layerJson(url, options))
+  withMethods(BrowserClient.layerSettings(settings, options))

@@ -1,12 +1,6 @@
 // Tests that need no browser: they use a scripted fetch and the TestClock.
 import { assert, describe, it } from "@effect/vitest"
-import {
-  BrowserGateway,
-  BrowserHttpClient,
-  type LongLivedKey,
-  type Settings,
-  UploadProgress
-} from "@model-gateway/browser"
+import { BrowserGateway, BrowserHttpClient, type LongLivedKey, Settings, UploadProgress } from "@model-gateway/browser"
 import { Gateway, type GatewayClient, type GatewayConfig, RetryPolicy, Telemetry } from "@model-gateway/core"
 import { Effect, Exit, Fiber, Layer, Redacted, Stream, Tracer } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
@@ -158,7 +152,9 @@ describe("BrowserGateway", () => {
           ? Response.json({ base_url: baseUrl, token_endpoint: "https://app.example/token" })
           : Response.json({ key: "mg_ek_1", expires_at: null, ...ranking })
       )
-      const layer = BrowserGateway.layerJson("https://app.example/settings.json", { maxResponseBytes: 10 })
+      const layer = BrowserGateway.layerSettings(Settings.fromJson("https://app.example/settings.json"), {
+        maxResponseBytes: 10
+      })
       const error = yield* Effect.flip(run(layer, fetch))
       assert.strictEqual(error._tag, "InvalidResponse")
       assert.include(error.message, "more than 10 bytes")
@@ -205,13 +201,7 @@ describe("BrowserGateway", () => {
         LongLivedKey.LongLivedKeyRefused | GatewayConfig.InvalidBaseUrl
       >
     >()
-    expectTypeOf(BrowserGateway.layerMeta).returns.toEqualTypeOf<
-      Layer.Layer<
-        Gateway.Gateway | GatewayClient.GatewayClient,
-        Settings.InvalidSettings | GatewayConfig.InvalidBaseUrl
-      >
-    >()
-    expectTypeOf(BrowserGateway.layerJson).returns.toEqualTypeOf<
+    expectTypeOf(BrowserGateway.layerSettings).returns.toEqualTypeOf<
       Layer.Layer<
         Gateway.Gateway | GatewayClient.GatewayClient,
         Settings.InvalidSettings | GatewayConfig.InvalidBaseUrl

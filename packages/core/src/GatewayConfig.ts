@@ -252,12 +252,15 @@ const baseUrlConfig = Config.String(baseUrlName).pipe(
 )
 
 /**
- * The configuration from `Config`s. Its base URL is not checked.
+ * The configuration from `Config`s. Default: the environment variables `MODEL_GATEWAY_BASE_URL`
+ * (default: `http://127.0.0.1:8787/api/v1`), `MODEL_GATEWAY_API_KEY` (required),
+ * `MODEL_GATEWAY_WORKSPACE_ID` (optional) and `MODEL_GATEWAY_WIRE_NAMES` (`neutral` or
+ * `openrouter`; default: `neutral`). The base URL is not checked.
  *
- * @category constructors
+ * @category configuration
  * @since 0.1.0
  */
-export const fromConfigs = ({
+export const config = ({
   baseUrl = baseUrlConfig,
   credential = Config.Redacted("MODEL_GATEWAY_API_KEY"),
   workspaceId = Config.withDefault(Config.NonEmptyString("MODEL_GATEWAY_WORKSPACE_ID"), undefined),
@@ -267,43 +270,22 @@ export const fromConfigs = ({
   Config.map(Config.all({ baseUrl, credential, workspaceId, wireNames }), (read) => make({ ...options, ...read }))
 
 /**
- * The configuration from environment variables: `MODEL_GATEWAY_BASE_URL` (default:
- * `http://127.0.0.1:8787/api/v1`), `MODEL_GATEWAY_API_KEY` (required),
- * `MODEL_GATEWAY_WORKSPACE_ID` (optional) and `MODEL_GATEWAY_WIRE_NAMES` (`neutral` or
- * `openrouter`; default: `neutral`).
- *
- * @category configuration
- * @since 0.1.0
- */
-export const config: Config.Config<GatewayConfig["Service"]> = fromConfigs()
-
-/**
- * Provides the configuration from the current `ConfigProvider`, with the caller's own `Config`s and
- * the other options of {@link Options}.
+ * Provides the configuration from the current `ConfigProvider`, and checks its base URL. See
+ * {@link config} for the names.
  *
  * @example
  * ```ts
  * import { GatewayConfig } from "@model-gateway/core"
  * import { Config } from "effect"
  *
- * const layer = GatewayConfig.layerConfigWith({ credential: Config.Redacted("RANKING_KEY") })
+ * const layer = GatewayConfig.layerConfig({ credential: Config.Redacted("RANKING_KEY") })
  * ```
  *
  * @category layers
  * @since 0.1.0
  */
-export const layerConfigWith = (
-  options: ConfigOptions
-): Layer.Layer<GatewayConfig, Config.ConfigError | InvalidBaseUrl> =>
+export const layerConfig = (options?: ConfigOptions): Layer.Layer<GatewayConfig, Config.ConfigError | InvalidBaseUrl> =>
   Layer.effect(
     GatewayConfig,
-    Effect.suspend(() => Effect.flatMap(fromConfigs(options), check))
+    Effect.suspend(() => Effect.flatMap(config(options), check))
   )
-
-/**
- * Provides the configuration from the current `ConfigProvider`. See {@link config} for the names.
- *
- * @category layers
- * @since 0.1.0
- */
-export const layerConfig: Layer.Layer<GatewayConfig, Config.ConfigError | InvalidBaseUrl> = layerConfigWith({})

@@ -48,6 +48,22 @@ export type File<Provider extends Files.FileProvider> = (typeof operations)[Prov
 export type FileList<Provider extends Files.FileProvider> = (typeof operations)[Provider]["list"]["success"]["Type"]
 
 /**
+ * The errors of {@link uploadFile}.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export type UploadFailure = Files.UploadFailure
+
+/**
+ * The errors of {@link listFiles} and {@link getFile}.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export type Failure = Files.Failure
+
+/**
  * Stores a file. For `provider_a`, `purpose` is one of OpenAI's purposes. Retried only if the
  * failed attempt cannot have stored it.
  *
@@ -57,16 +73,16 @@ export type FileList<Provider extends Files.FileProvider> = (typeof operations)[
  *
  * declare const file: File
  *
- * const stored = ProviderFiles.upload("provider_a", { file, purpose: "batch" })
+ * const stored = ProviderFiles.uploadFile("provider_a", { file, purpose: "batch" })
  * ```
  *
  * @category calls
  * @since 0.1.0
  */
-export const upload = <Provider extends Files.FileProvider>(
+export const uploadFile = <Provider extends Files.FileProvider>(
   provider: Provider,
   request: Files.Upload
-): Effect.Effect<File<Provider>, Files.UploadFailure, GatewayClient> =>
+): Effect.Effect<File<Provider>, UploadFailure, GatewayClient> =>
   Effect.flatMap(workspaceOf(request), (workspace_id) =>
     call(operations[provider].upload, { query: { provider, workspace_id }, form: fileForm(request) })
   )
@@ -77,10 +93,10 @@ export const upload = <Provider extends Files.FileProvider>(
  * @category calls
  * @since 0.1.0
  */
-export const list = <Provider extends Files.FileProvider>(
+export const listFiles = <Provider extends Files.FileProvider>(
   provider: Provider,
   options: Files.ListOptions = {}
-): Effect.Effect<FileList<Provider>, Files.Failure, GatewayClient> =>
+): Effect.Effect<FileList<Provider>, Failure, GatewayClient> =>
   Effect.flatMap(workspaceOf(options), (workspace_id) =>
     call(operations[provider].list, { query: { ...options, provider, workspace_id } })
   )
@@ -91,11 +107,11 @@ export const list = <Provider extends Files.FileProvider>(
  * @category calls
  * @since 0.1.0
  */
-export const get = <Provider extends Files.FileProvider>(
+export const getFile = <Provider extends Files.FileProvider>(
   provider: Provider,
   id: string,
   options: Files.Scope = {}
-): Effect.Effect<File<Provider>, Files.Failure, GatewayClient> =>
+): Effect.Effect<File<Provider>, Failure, GatewayClient> =>
   Effect.flatMap(workspaceOf(options), (workspace_id) =>
     call(operations[provider].get, { params: { file_id: id }, query: { provider, workspace_id } })
   )

@@ -6,7 +6,7 @@ import * as Stub from "./stub.ts"
 import { inspect } from "node:util"
 
 const from = (settings: { readonly [name: string]: string }) =>
-  Effect.provide(GatewayConfig.GatewayConfig, GatewayConfig.layerConfig).pipe(
+  Effect.provide(GatewayConfig.GatewayConfig, GatewayConfig.layerConfig()).pipe(
     Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(settings))
   )
 
@@ -54,12 +54,12 @@ describe("layerConfig", () => {
   )
 })
 
-describe("layerConfigWith", () => {
+describe("layerConfig", () => {
   it.effect("reads the caller's own Configs, and takes the other options as values", () =>
     Effect.gen(function* () {
       const config = yield* Effect.provide(
         GatewayConfig.GatewayConfig,
-        GatewayConfig.layerConfigWith({
+        GatewayConfig.layerConfig({
           baseUrl: Config.String("RANKING_URL"),
           credential: Config.Redacted("RANKING_KEY"),
           workspaceId: Config.String("RANKING_WORKSPACE"),

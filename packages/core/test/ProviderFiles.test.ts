@@ -36,8 +36,8 @@ describe("files at a provider", () => {
     return Effect.gen(function* () {
       const file = new Uint8Array([1, 2, 3])
       const request = { file, filename: "a.txt", workspace_id: "w" }
-      expect(yield* ProviderFiles.upload("provider_a", request)).toEqual(knownA)
-      yield* ProviderFiles.upload("provider_a", { file, purpose: "batch" })
+      expect(yield* ProviderFiles.uploadFile("provider_a", request)).toEqual(knownA)
+      yield* ProviderFiles.uploadFile("provider_a", { file, purpose: "batch" })
       expect(stub.sent.map(({ form, method, url }) => [method, url.search, form?.get("purpose")])).toEqual([
         ["POST", "?provider=provider_a&workspace_id=w", null],
         ["POST", "?provider=provider_a", "batch"]
@@ -52,9 +52,9 @@ describe("files at a provider", () => {
         : Stub.json(url.pathname.endsWith("/files") ? { data: [fileB], ...page } : fileB)
     )
     return Effect.gen(function* () {
-      const list = yield* ProviderFiles.list("provider_b", { limit: 3, after: "file_0" })
+      const list = yield* ProviderFiles.listFiles("provider_b", { limit: 3, after: "file_0" })
       expect(list).toEqual({ data: [fileB], ...page })
-      expect(yield* ProviderFiles.get("provider_b", "file_1")).toEqual(fileB)
+      expect(yield* ProviderFiles.getFile("provider_b", "file_1")).toEqual(fileB)
       const { fileContent } = yield* Gateway.Gateway
       const content = fileContent("file_1", { provider: "provider_b" })
       expect(yield* Stream.mkString(Stream.decodeText(content))).toBe("abc")
@@ -69,10 +69,10 @@ describe("files at a provider", () => {
   it.effect("are those of the configuration's workspace, unless the call names another", () => {
     const stub = Stub.make(({ url }) => Stub.json(url.pathname.endsWith("/files") ? { data: [fileB], ...page } : fileB))
     return Effect.gen(function* () {
-      yield* Effect.ignore(ProviderFiles.upload("provider_b", { file: new Uint8Array(1) }))
-      yield* ProviderFiles.list("provider_b")
-      yield* ProviderFiles.get("provider_b", "file_1")
-      yield* ProviderFiles.get("provider_b", "file_1", { workspace_id: "other" })
+      yield* Effect.ignore(ProviderFiles.uploadFile("provider_b", { file: new Uint8Array(1) }))
+      yield* ProviderFiles.listFiles("provider_b")
+      yield* ProviderFiles.getFile("provider_b", "file_1")
+      yield* ProviderFiles.getFile("provider_b", "file_1", { workspace_id: "other" })
       expect(stub.sent.map(({ url }) => url.searchParams.get("workspace_id"))).toEqual([
         "configured",
         "configured",
@@ -85,7 +85,7 @@ describe("files at a provider", () => {
   it.effect("in another shape than the provider's are an invalid response", () => {
     const stub = Stub.make(() => Stub.json(fileB))
     return Effect.gen(function* () {
-      const error = yield* Effect.flip(ProviderFiles.get("provider_a", "file_1"))
+      const error = yield* Effect.flip(ProviderFiles.getFile("provider_a", "file_1"))
       expect(error._tag).toBe("InvalidResponse")
     }).pipe(stub.run())
   })

@@ -139,7 +139,7 @@ type Call = (
 describe("a POST that creates something", () => {
   const calls: { readonly [name: string]: Call } = {
     createGuardrail: (client) => client.createGuardrail({ name: "n" }),
-    "ProviderFiles.upload": () => ProviderFiles.upload("provider_a", { file: new Uint8Array(3) }),
+    "ProviderFiles.uploadFile": () => ProviderFiles.uploadFile("provider_a", { file: new Uint8Array(3) }),
     createByokKey: () => Byok.createByokKey({ provider: "p", key: "k" })
   }
 

@@ -175,9 +175,11 @@ describe("the errors of an operation", () => {
     expectTypeOf<ErrorsOf<typeof Generations.getGeneration>>().toEqualTypeOf<Only<400 | 401 | 403 | 404 | 500 | 503>>()
     expectTypeOf<AnswerOf<typeof Generations.getGeneration>>().toEqualTypeOf<Generations.Generation>()
     expectTypeOf<AnswerOf<typeof Byok.createByokKey>>().toEqualTypeOf<Byok.ByokKey>()
-    expectTypeOf<ErrorsOf<typeof ProviderFiles.upload<"provider_a">>>().toEqualTypeOf<Expected["uploadFile"]>()
-    expectTypeOf<AnswerOf<typeof ProviderFiles.get<"provider_a">>>().toEqualTypeOf<typeof FileShapes.CompatAFile.Type>()
-    expectTypeOf<AnswerOf<typeof ProviderFiles.list<"provider_b">>>().toEqualTypeOf<
+    expectTypeOf<ErrorsOf<typeof ProviderFiles.uploadFile<"provider_a">>>().toEqualTypeOf<Expected["uploadFile"]>()
+    expectTypeOf<AnswerOf<typeof ProviderFiles.getFile<"provider_a">>>().toEqualTypeOf<
+      typeof FileShapes.CompatAFile.Type
+    >()
+    expectTypeOf<AnswerOf<typeof ProviderFiles.listFiles<"provider_b">>>().toEqualTypeOf<
       typeof FileShapes.CompatBFileList.Type
     >()
     expectTypeOf<ServicesOf<typeof Byok.createByokKey>>().toEqualTypeOf<GatewayClient.GatewayClient>()
@@ -322,5 +324,16 @@ describe("an operation", () => {
       void client.assignKeys("g", { key_hashes: [] })
     }
     expectTypeOf(typed).toBeFunction()
+  })
+})
+
+/** `GET /models/{id}/endpoints` describes one model, and its endpoints with it. */
+type Lists = Exclude<Extract<keyof Client, `list${string}`>, "listModelEndpoints">
+
+describe("the lists", () => {
+  it("return their items in data", () => {
+    expectTypeOf<{ [Name in Lists]: AnswerOf<Client[Name]> }>().toExtend<{
+      [Name in Lists]: { readonly data: ReadonlyArray<unknown> }
+    }>()
   })
 })

@@ -206,7 +206,7 @@ export const layerConfig = (
 ): Layer.Layer<
   Gateway.Gateway | GatewayClient.GatewayClient,
   Config.ConfigError | GatewayConfig.InvalidBaseUrl | InvalidProxy
-> => Layer.provide(layerOver(options), GatewayConfig.layerConfigWith(options))
+> => Layer.provide(layerOver(options), GatewayConfig.layerConfig(options))
 
 /**
  * Makes a client that is a value, for a program that uses several keys: each has its own

@@ -298,7 +298,7 @@ export const fromLayer = async <E>(
  */
 export const createClient = ({ apiKey, retryPolicy, ...options }: Options = {}): Promise<Client> => {
   const credential = apiKey === undefined ? undefined : credentialOf(apiKey)
-  const configured = GatewayConfig.fromConfigs({
+  const configured = GatewayConfig.config({
     baseUrl: given(options.baseUrl),
     workspaceId: given(options.workspaceId),
     wireNames: options.wireNames && Config.succeed(WireNames.ofPreset(options.wireNames)),

@@ -7,7 +7,7 @@
  *
  * @since 0.1.0
  */
-import { Brand, Option } from "effect"
+import { Brand, Equivalence as equivalence, Option, Order as order } from "effect"
 
 /**
  * A whole number of micro-credits, positive or negative, within the safe integers.
@@ -41,7 +41,7 @@ export const zero: MicroCredits = brand(0)
  * @category constructors
  * @since 0.1.0
  */
-export const option = (value: number): Option.Option<MicroCredits> =>
+export const fromNumber = (value: number): Option.Option<MicroCredits> =>
   Number.isSafeInteger(value) ? Option.some(brand(value)) : Option.none()
 
 /**
@@ -76,7 +76,7 @@ export const fromCredits = (credits: number): Option.Option<MicroCredits> => {
   // Rounding gives the exact integer: a decimal with six places times a million is off by far less
   // than 0.5.
   const micro = Math.round(credits * perCredit)
-  return option(micro === 0 ? 0 : micro)
+  return fromNumber(micro === 0 ? 0 : micro)
 }
 
 /**
@@ -87,7 +87,7 @@ export const fromCredits = (credits: number): Option.Option<MicroCredits> => {
  * @category constructors
  * @since 0.1.0
  */
-export const exactly = (credits: number): Option.Option<MicroCredits> =>
+export const fromCreditsExact = (credits: number): Option.Option<MicroCredits> =>
   Option.filter(fromCredits(credits), (micro) => Math.abs(toCredits(micro) - credits) <= Math.abs(credits) * 1e-9)
 
 /**
@@ -99,9 +99,51 @@ export const exactly = (credits: number): Option.Option<MicroCredits> =>
 export const toCredits = (micro: number): number => micro / perCredit
 
 /**
+ * Credits as people read them: `0.000001`, never `1e-6`.
+ *
+ * @example
+ * ```ts
+ * import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+ *
+ * MicroCredits.format(1_500_000) // "1.5"
+ * ```
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const format = (micro: number): string =>
+  toCredits(micro)
+    .toFixed(6)
+    .replace(/\.?0+$/, "")
+
+/**
+ * Sum. Throws a `RangeError` outside the safe integers.
+ *
+ * @category math
+ * @since 0.1.0
+ */
+export const sum = (self: number, that: number): MicroCredits => make(self + that)
+
+/**
  * Difference. Throws a `RangeError` outside the safe integers.
  *
  * @category math
  * @since 0.1.0
  */
-export const subtract = (a: number, b: number): MicroCredits => make(a - b)
+export const subtract = (self: number, that: number): MicroCredits => make(self - that)
+
+/**
+ * Orders amounts, the smaller one first.
+ *
+ * @category instances
+ * @since 0.1.0
+ */
+export const Order: order.Order<MicroCredits> = order.Number
+
+/**
+ * Whether two amounts are the same.
+ *
+ * @category instances
+ * @since 0.1.0
+ */
+export const Equivalence: equivalence.Equivalence<MicroCredits> = equivalence.Number

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Option, Schema } from "effect"
+import { Array as Arr, Option, Schema } from "effect"
 import * as MicroCredits from "../src/MicroCredits.ts"
 
 const amounts = Schema.Int.check(Schema.isBetween({ minimum: -(10 ** 15), maximum: 10 ** 15 }))
@@ -35,10 +35,29 @@ describe("MicroCredits", () => {
     expect(JSON.stringify(MicroCredits.toCredits(9_999_999_999))).toBe("9999.999999")
   })
 
+  it("read as decimals without an exponent in texts", () => {
+    expect([0, 1, 100_000, 1_500_000, -10_000_000].map(MicroCredits.format)).toEqual([
+      "0",
+      "0.000001",
+      "0.1",
+      "1.5",
+      "-10"
+    ])
+  })
+
+  it("add up, and can be sorted and compared", () => {
+    const [one, two] = [MicroCredits.make(1), MicroCredits.make(2)]
+    expect(MicroCredits.sum(one, two)).toBe(3)
+    expect(() => MicroCredits.sum(Number.MAX_SAFE_INTEGER, 1)).toThrow(RangeError)
+    expect(Arr.sort([two, one], MicroCredits.Order)).toEqual([one, two])
+    expect(MicroCredits.Equivalence(one, MicroCredits.make(1))).toBe(true)
+  })
+
   it("accepts as a limit only whole micro-credits", () => {
-    expect(MicroCredits.exactly(0.1 + 0.2)).toEqual(Option.some(300_000))
-    expect(MicroCredits.exactly(0)).toEqual(Option.some(0))
-    expect(MicroCredits.exactly(999_999_999.999999)).toEqual(Option.some(999_999_999_999_999))
-    for (const credits of [1e-9, 0.0000005, 1.0000004]) expect(MicroCredits.exactly(credits)).toEqual(Option.none())
+    expect(MicroCredits.fromCreditsExact(0.1 + 0.2)).toEqual(Option.some(300_000))
+    expect(MicroCredits.fromCreditsExact(0)).toEqual(Option.some(0))
+    expect(MicroCredits.fromCreditsExact(999_999_999.999999)).toEqual(Option.some(999_999_999_999_999))
+    for (const credits of [1e-9, 0.0000005, 1.0000004])
+      expect(MicroCredits.fromCreditsExact(credits)).toEqual(Option.none())
   })
 })

@@ -41,7 +41,7 @@ const add = Command.make(
           })
         }
         yield* Console.log(
-          `Added ${credits(input.amount)} credits to workspace ${workspace.id}. Its balance is ${credits(balance.balance)}.`
+          `Added ${MicroCredits.format(input.amount)} credits to workspace ${workspace.id}. Its balance is ${MicroCredits.format(balance.balance)}.`
         )
       })
     )

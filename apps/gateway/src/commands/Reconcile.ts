@@ -61,7 +61,7 @@ const intentCells = (intent: Reservation): ReadonlyArray<string> => [
   intent.model,
   intent.workspaceId,
   intent.keyHash.slice(0, 12),
-  String(credits(intent.amount)),
+  MicroCredits.format(intent.amount),
   time(intent.reservedAt)
 ]
 
@@ -129,7 +129,9 @@ const settle = Command.make(
         const provider = Option.getOrUndefined(input.provider)
         const intent = yield* (yield* Reconcile).settle(input.id, { cost, provider })
         if (input.json) return yield* Output.json({ id: intent.id, settled: credits(cost) })
-        yield* Console.log(`Charged ${credits(cost)} credits to workspace ${intent.workspaceId} for ${intent.id}.`)
+        yield* Console.log(
+          `Charged ${MicroCredits.format(cost)} credits to workspace ${intent.workspaceId} for ${intent.id}.`
+        )
       })
     )
   })

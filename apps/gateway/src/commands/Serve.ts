@@ -148,7 +148,7 @@ const firstRun = (
 ): string =>
   [
     "",
-    `This is the first run. It created a workspace with ${MicroCredits.toCredits(workspace.balance)} credits and two keys. The keys are shown only once:`,
+    `This is the first run. It created a workspace with ${MicroCredits.format(workspace.balance)} credits and two keys. The keys are shown only once:`,
     "",
     Output.fields([
       ["workspace", workspace.id],

@@ -4,7 +4,7 @@ import {
   AudioRecorder,
   BrowserGateway,
   type LongLivedKey,
-  type Settings,
+  Settings,
   UploadProgress
 } from "@model-gateway/browser"
 import { Gateway, type GatewayConfig, RetryPolicy } from "@model-gateway/core"
@@ -81,8 +81,8 @@ const actions = {
     if (fiber !== undefined) Effect.runFork(Fiber.interrupt(fiber))
   },
   rerank: () => start(rerank, withTokens),
-  rerankFromMeta: () => start(rerank, BrowserGateway.layerMeta()),
-  rerankFromJson: (url: string) => start(rerank, BrowserGateway.layerJson(url)),
+  rerankFromMeta: () => start(rerank, BrowserGateway.layerSettings(Settings.fromMeta)),
+  rerankFromJson: (url: string) => start(rerank, BrowserGateway.layerSettings(Settings.fromJson(url))),
   rerankWithKey: (key: string, dangerouslyAllowLongLivedKey: boolean) =>
     start(rerank, BrowserGateway.layer({ credential: Redacted.make(key), dangerouslyAllowLongLivedKey })),
   rerankAt: (baseUrl: string) => start(rerank, BrowserGateway.layer({ baseUrl, tokenEndpoint: "/token" })),

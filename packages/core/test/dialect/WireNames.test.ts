@@ -37,7 +37,7 @@ describe("a client with the words of OpenRouter's clients", () => {
       const { deleteFile } = yield* Gateway.Gateway
       const deleted = yield* deleteFile("f", { provider: "provider_b", shape: "compat_a" })
       expect(deleted).toEqual({ _shape: "compat_a", id: "f", object: "file", deleted: true })
-      const list = yield* ProviderFiles.list("provider_a")
+      const list = yield* ProviderFiles.listFiles("provider_a")
       expect(list).toMatchObject({ _shape: "compat_a", data: [{ _shape: "compat_a", id: "file-1" }] })
       expect(stub.sent.map(({ headers, url }) => [url.search, headers["accept"]])).toEqual([
         ["?provider=anthropic", "application/json; shape=openai"],
@@ -94,7 +94,7 @@ describe("a client with the words of OpenRouter's clients", () => {
 
 describe("the words of a configuration", () => {
   const read = (env: Record<string, string>) =>
-    GatewayConfig.config.parse(ConfigProvider.fromUnknown({ MODEL_GATEWAY_API_KEY: "k", ...env }))
+    GatewayConfig.config().parse(ConfigProvider.fromUnknown({ MODEL_GATEWAY_API_KEY: "k", ...env }))
 
   it.effect("come from MODEL_GATEWAY_WIRE_NAMES, and are neutral without it", () =>
     Effect.gen(function* () {

@@ -9,7 +9,7 @@ import { invalid } from "../internal/Issues.ts"
  * decimal places: it is not rounded.
  */
 export const fromWire = (field: string, credits: number): Effect.Effect<MicroCredits.MicroCredits, BadRequest> =>
-  Option.match(MicroCredits.exactly(credits), {
+  Option.match(MicroCredits.fromCreditsExact(credits), {
     onNone: () => Effect.fail(invalid([{ path: field, message: "Expected at most six decimal places" }])),
     onSome: Effect.succeed
   })
