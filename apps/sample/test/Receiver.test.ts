@@ -31,7 +31,7 @@ const delivery = (id: string, seconds: number, body = JSON.stringify(event)) => 
 const request = (id: string) => new Request("https://receiver.example/hooks", delivery(id, 0))
 
 describe("the receiver", () => {
-  it.effect("handles each webhook once, however often it comes", () =>
+  it.effect("handles each webhook once, however often it arrives", () =>
     Effect.gen(function* () {
       const handled: Array<string> = []
       const answer = receive({ secret }, ({ data }) => Effect.sync(() => handled.push(data.id)))
@@ -59,7 +59,7 @@ describe("the receiver", () => {
     }).pipe(Effect.provide(HandledWebhooks.layerMemory))
   )
 
-  it.effect("answers 400 to what the gateway did not send, and 500 if its own secret is wrong", () =>
+  it.effect("answers 400 to a request that the gateway did not send, and 500 if its own secret is wrong", () =>
     Effect.gen(function* () {
       const untouched = Effect.die(new Error("it was handled"))
       const other = `whsec_${Buffer.alloc(32, 4).toString("base64")}`

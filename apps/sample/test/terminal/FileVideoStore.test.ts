@@ -13,7 +13,7 @@ const save = <E>(path: string, bytes: Stream.Stream<Uint8Array, E>) =>
   }).pipe(Effect.provide(FileVideoStore.layer(path)))
 
 describe("the video's file", () => {
-  it.effect("holds what came", () =>
+  it.effect("contains the downloaded bytes", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const folder = yield* fs.makeTempDirectoryScoped()
@@ -25,7 +25,7 @@ describe("the video's file", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("stays what it was when the video breaks off", () =>
+  it.effect("stays unchanged if the download fails", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const folder = yield* fs.makeTempDirectoryScoped()
@@ -39,7 +39,7 @@ describe("the video's file", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("that cannot be written says which it is", () =>
+  it.effect("fails with its path if it cannot be written", () =>
     Effect.gen(function* () {
       const path = "/nowhere/at/all/video.mp4"
       const error = yield* Effect.flip(save(path, Stream.make(new Uint8Array([1]))))

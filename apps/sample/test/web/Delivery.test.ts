@@ -24,7 +24,7 @@ const get = (url: string, accept: string) =>
 const unpack = { br: brotliDecompressSync, gzip: gunzipSync }
 
 describe("the page", () => {
-  it.live("with all it loads goes out compressed, in less than a third of its size", () =>
+  it.live("is compressed, with all its files, to less than a third of its size", () =>
     Effect.gen(function* () {
       const { origin } = yield* Effect.acquireRelease(
         Effect.promise(() => serve()),

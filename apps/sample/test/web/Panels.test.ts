@@ -182,7 +182,7 @@ describe.runIf(hasBrowser)("the panels", () => {
     }
   })
 
-  it("describe the key that was typed, before and after a reload", async () => {
+  it("describe the entered key, before and after a reload", async () => {
     await entered()
     for (const visit of ["typed", "reloaded"]) {
       if (visit === "reloaded") await site.page.reload()

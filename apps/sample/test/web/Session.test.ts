@@ -24,7 +24,7 @@ const noStack = /^\s*at .+:\d+|Error:|\[object|undefined/m
 describe.runIf(hasBrowser)("the session", () => {
   const { enter, gateway, visit } = fixture()
 
-  it("shows each key to as few as can be: the typed one to two endpoints, and storage sees the short-lived one alone", async () => {
+  it("sends the entered key to two endpoints only, and stores only the short-lived key", async () => {
     const site = await visit()
     const shown: Array<readonly [path: string, key: string]> = []
     site.page.on("request", (request) => {
@@ -42,13 +42,13 @@ describe.runIf(hasBrowser)("the session", () => {
 
     const storage = await kept(site.page)
     expect(storage).toContain("mg_ek_")
-    // The label of the typed key has an ellipsis behind the prefix.
+    // The label of the entered key has an ellipsis after the prefix.
     expect(storage).not.toMatch(/mg_[sm]k_\w/)
     expect(storage).not.toContain(gateway().apiKey.slice(6, -3))
     expect(site.consoleErrors).toEqual([])
   })
 
-  it("outlives a reload, and ends with signing out", async () => {
+  it("survives a reload, and ends when a person signs out", async () => {
     const site = await enter()
     await site.page.reload()
     await site.page.getByText(/^Signed in until \d/).waitFor()
@@ -65,7 +65,7 @@ describe.runIf(hasBrowser)("the session", () => {
     expect(site.consoleErrors).toEqual([])
   })
 
-  it("renews the short-lived key while the page lives, and only when it is about to end", async () => {
+  it("renews the short-lived key shortly before it expires", async () => {
     const site = await visit()
     const exchanges: Array<string> = []
     site.page.on("request", (request) => {
@@ -116,7 +116,7 @@ describe.runIf(hasBrowser)("the session", () => {
     expect(ownErrors(site.consoleErrors)).toEqual([])
   })
 
-  it("knows a kept key that has expired without asking", async () => {
+  it("recognizes a stored key that has expired without a request", async () => {
     const site = await visit()
     await keep(site.page, "mg_ek_old", "2020-01-01T00:00:00Z")
     await site.page.reload()
@@ -141,7 +141,7 @@ describe.runIf(hasBrowser)("the session", () => {
     expect(ownErrors(site.consoleErrors)).toEqual([])
   })
 
-  it("hands on the request id and the error's name", async () => {
+  it("shows the request id and the error's tag", async () => {
     const site = await enter({ permissions: ["clipboard-read", "clipboard-write"] })
     const panel = await site.go("rerank")
     await panel.getByLabel("Model").selectOption("sandbox/status-402")

@@ -64,7 +64,7 @@ describe.runIf(hasBrowser)("uploads", () => {
     return { site, panel }
   }
 
-  it("show a progress that grows with what has left", async () => {
+  it("show progress that grows with the bytes sent", async () => {
     const { panel, site } = await upload("large.bin", 4, megabyte)
     await panel.getByRole("button", { name: "Delete large.bin" }).waitFor()
     const seen = await progressSeen(site.page)
@@ -74,7 +74,7 @@ describe.runIf(hasBrowser)("uploads", () => {
     expect(site.consoleErrors).toEqual([])
   })
 
-  it("are cancelled at the server too: nothing is stored, nothing is left", async () => {
+  it("are cancelled at the server, too: nothing is stored", async () => {
     const before = partsOnDisk(gateway())
     const { panel, site } = await upload("cancelled.bin", 20, megabyte / 2)
     await site.page.waitForFunction(() => Number(document.querySelector("progress")?.getAttribute("value")) > 0.05)
@@ -89,7 +89,7 @@ describe.runIf(hasBrowser)("uploads", () => {
     ).toBe(true)
   })
 
-  it("of audio show theirs as well, and are cancelled", async () => {
+  it("of audio show progress, too, and are cancelled", async () => {
     const before = partsOnDisk(gateway())
     const site = await enter()
     const panel = await site.go("transcription")
