@@ -253,17 +253,17 @@ export const layerStores = (options: DataOptions) =>
 
 /** Background work: the video workers, webhooks, broadcast, and the purges and sweeps. */
 export const background = Layer.mergeAll(
-  VideoWorker.layerRunning(),
-  Accounting.layerReaper(),
-  Idempotency.layerPurge(),
-  EphemeralKeys.layerPurge(),
-  FreeModelDays.layerPurge(),
-  Outbox.layerPurge(),
-  VideoRetention.layerPurge(),
-  WorkspaceRemoval.layerPurge(),
-  Layer.mergeAll(Broadcast.layerRunning(), DeliveryWorker.layerRunning()).pipe(Layer.provide(FailureLog.layer())),
-  DeliveryRetention.layerPurge(),
-  ObjectSweep.layerRunning(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]))
+  VideoWorker.layerBackground(),
+  Accounting.layerBackground(),
+  Idempotency.layerBackground(),
+  EphemeralKeys.layerBackground(),
+  FreeModelDays.layerBackground(),
+  Outbox.layerBackground(),
+  VideoRetention.layerBackground(),
+  WorkspaceRemoval.layerBackground(),
+  Layer.mergeAll(Broadcast.layerBackground(), DeliveryWorker.layerBackground()).pipe(Layer.provide(FailureLog.layer())),
+  DeliveryRetention.layerBackground(),
+  ObjectSweep.layerBackground(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]))
 ).pipe(Layer.provide(Router.layer))
 
 /** Video jobs, with their queue and their signals. */

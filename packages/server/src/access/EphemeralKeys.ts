@@ -68,7 +68,7 @@ export class EphemeralKeys extends Context.Service<
     /** Deletes all ephemeral keys of a parent. */
     readonly removeAllOf: (parentHash: string) => Effect.Effect<void, StorageError>
     /**
-     * Deletes keys that expired at least an hour ago. Returns their number. `layerPurge` runs it
+     * Deletes keys that expired at least an hour ago. Returns their number. `layerBackground` runs it
      * regularly.
      */
     readonly purge: Effect.Effect<number, StorageError>
@@ -179,14 +179,14 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** The service over the database. It does not purge by itself; see {@link layerPurge}. */
+/** The service over the database. It does not purge by itself; see {@link layerBackground}. */
 export const layerSql: Layer.Layer<EphemeralKeys, never, SqlClient | SecureRandom> = Layer.effect(EphemeralKeys, make)
 
 /** Purges in the background, at the start and then at an interval (default: 5 minutes). */
-export const layerPurge = (options?: {
+export const layerBackground = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, EphemeralKeys> =>
-  Background.layerRepeating({
+  Background.layer({
     work: Effect.flatMap(EphemeralKeys, ({ purge }) => purge),
     every: options?.every ?? "5 minutes",
     failure: "Expired ephemeral keys could not be purged"

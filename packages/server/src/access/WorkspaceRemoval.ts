@@ -112,10 +112,10 @@ export const purge: Effect.Effect<number, StorageError, SqlClient | WorkspacePar
 }).pipe(mapSqlError("WorkspaceRemoval.purge"), Effect.withSpan("WorkspaceRemoval.purge"))
 
 /** Purges in the background, at the start and then at an interval (default: 10 minutes). */
-export const layerPurge = (options?: {
+export const layerBackground = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, SqlClient | WorkspaceParts> =>
-  Background.layerRepeating({
+  Background.layer({
     work: purge,
     every: options?.every ?? "10 minutes",
     failure: "What belonged to deleted workspaces could not be deleted"

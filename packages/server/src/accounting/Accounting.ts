@@ -145,7 +145,7 @@ export class Accounting extends Context.Service<
     ) => Effect.Effect<Credits.CreditTotals, StorageError>
     /**
      * Releases the intents of dead processes, and those of this process whose settle or release
-     * failed. Returns their number. `layerReaper` runs it regularly.
+     * failed. Returns their number. `layerBackground` runs it regularly.
      */
     readonly reap: Effect.Effect<number, StorageError>
     /** What an operator should check: at most 1000 entries of each kind, newest first. */
@@ -321,7 +321,7 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** Accounting over the database. It does not reap by itself; see {@link layerReaper}. */
+/** Accounting over the database. It does not reap by itself; see {@link layerBackground}. */
 export const layerSql: Layer.Layer<Accounting, never, SqlClient | LedgerStore | ProcessInstance | SecureRandom> =
   Layer.effect(Accounting, make)
 
@@ -330,10 +330,10 @@ export const layerSql: Layer.Layer<Accounting, never, SqlClient | LedgerStore | 
  * (default 5 seconds). So what a killed process had reserved is released within 5 seconds on SQLite
  * and 10 on Postgres, and that of a machine that has vanished within 15 seconds.
  */
-export const layerReaper = (options?: {
+export const layerBackground = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, Accounting> =>
-  Background.layerRepeating({
+  Background.layer({
     work: Effect.tap(
       Effect.flatMap(Accounting, ({ reap }) => reap),
       (freed) => (freed === 0 ? Effect.void : Effect.logWarning(`Released ${freed} reservations of dead processes`))

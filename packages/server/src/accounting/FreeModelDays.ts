@@ -46,7 +46,7 @@ export class FreeModelDays extends Context.Service<
     readonly giveBack: (take: FreeModelTake) => Effect.Effect<void, StorageError>
     /**
      * Deletes the counts of days before yesterday, for keys that are no longer used. Returns their
-     * number. `layerPurge` runs it regularly.
+     * number. `layerBackground` runs it regularly.
      */
     readonly purge: Effect.Effect<number, StorageError>
   }
@@ -113,14 +113,14 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** The counter over the database. It does not purge by itself; see {@link layerPurge}. */
+/** The counter over the database. It does not purge by itself; see {@link layerBackground}. */
 export const layerSql: Layer.Layer<FreeModelDays, never, SqlClient | GroupCommit> = Layer.effect(FreeModelDays, make)
 
 /** Purges in the background, at the start and then at an interval (default: 10 minutes). */
-export const layerPurge = (options?: {
+export const layerBackground = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, FreeModelDays> =>
-  Background.layerRepeating({
+  Background.layer({
     work: Effect.flatMap(FreeModelDays, ({ purge }) => purge),
     every: options?.every ?? "10 minutes",
     failure: "Old counts of free-model requests could not be deleted"

@@ -98,7 +98,7 @@ export class Idempotency extends Context.Service<
     readonly isUsed: (request: Pick<IdempotentRequest, "scope" | "key">) => Effect.Effect<boolean, StorageError>
     /**
      * Deletes answers older than 24 hours, and the oldest answers above the limits. Returns how
-     * many had expired. `layerPurge` runs it regularly.
+     * many had expired. `layerBackground` runs it regularly.
      */
     readonly purge: Effect.Effect<number, StorageError>
   }
@@ -346,15 +346,15 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** The service over the database. It does not purge by itself; see {@link layerPurge}. */
+/** The service over the database. It does not purge by itself; see {@link layerBackground}. */
 export const layerSql: Layer.Layer<Idempotency, never, SqlClient | GroupCommit | LedgerStore | ProcessInstance> =
   Layer.effect(Idempotency, make)
 
 /** Purges in the background, at the start and then at an interval (default: 1 hour). */
-export const layerPurge = (options?: {
+export const layerBackground = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, Idempotency> =>
-  Background.layerRepeating({
+  Background.layer({
     work: Effect.flatMap(Idempotency, ({ purge }) => purge),
     every: options?.every ?? "1 hour",
     failure: "Old idempotency keys could not be purged"

@@ -240,7 +240,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
 })
 
 /** Sends events in the background for as long as the layer lives. */
-export const layerRunning = (
+export const layerBackground = (
   options?: Options
 ): Layer.Layer<never, never, DestinationStore | Outbox.Outbox | OutboundHttp> =>
   Layer.effectDiscard(make(options)).pipe(Layer.provide(Serialization.layerProtobuf))

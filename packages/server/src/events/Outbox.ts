@@ -173,18 +173,18 @@ export const make = Effect.gen(function* () {
   })
 })
 
-/** The outbox in the database. It does not purge by itself; see {@link layerPurge}. */
+/** The outbox in the database. It does not purge by itself; see {@link layerBackground}. */
 export const layerSql: Layer.Layer<Outbox, never, SqlClient | EventLog> = Layer.effect(Outbox, make)
 
 /**
  * Deletes old events in the background, at the start and then at an interval (default: 10 minutes).
  * `keep` is how long events are kept, default 3 days: longer than a webhook is retried.
  */
-export const layerPurge = (options?: {
+export const layerBackground = (options?: {
   readonly keep?: Duration.Input | undefined
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, Outbox> =>
-  Background.layerRepeating({
+  Background.layer({
     work: Effect.flatMap(Outbox, ({ purge }) => purge(Duration.fromInputUnsafe(options?.keep ?? "3 days"))),
     every: options?.every ?? "10 minutes",
     failure: "Old events could not be deleted"

@@ -6,7 +6,7 @@ import { type Duration, Effect, Layer, Schedule } from "effect"
  * long as the layer lives. A run that fails is logged as a warning with the message `failure`; the
  * next run follows as usual.
  */
-export const layerRepeating = <A, E extends { readonly message: string }, R>(options: {
+export const layer = <A, E extends { readonly message: string }, R>(options: {
   readonly work: Effect.Effect<A, E, R>
   readonly every: Duration.Input
   readonly failure: string

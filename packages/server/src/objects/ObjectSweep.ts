@@ -110,11 +110,11 @@ export const make = Effect.fnUntraced(function* <R>(
 })
 
 /** Sweeps at the start and then at the interval, as long as the layer lives. */
-export const layerRunning = <R>(
+export const layerBackground = <R>(
   owners: Effect.Effect<ReadonlyArray<ObjectOwner>, never, R>,
   options?: Options
 ): Layer.Layer<never, never, ObjectStore | SqlClient | R> =>
-  Background.layerRepeating({
+  Background.layer({
     work: Effect.flatten(make(owners, options)),
     every: options?.every ?? "1 hour",
     failure: "Objects without a record could not be removed"

@@ -86,10 +86,10 @@ export const purge: Effect.Effect<Deleted, StorageError, SqlClient> = Effect.gen
 }).pipe(mapSqlError("VideoRetention.purge"), Effect.withSpan("VideoRetention.purge"))
 
 /** Purges in the background, at the start and then at an interval (default: 10 minutes). */
-export const layerPurge = (options?: {
+export const layerBackground = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, SqlClient> =>
-  Background.layerRepeating({
+  Background.layer({
     work: purge,
     every: options?.every ?? "10 minutes",
     failure: "Old video jobs could not be deleted"

@@ -292,7 +292,7 @@ export const layer = (
  * are slots, so that those that wait do not keep the others out. When the layer closes, unfinished
  * messages go back to the queue.
  */
-export const layerRunning = (
+export const layerBackground = (
   options?: Options
 ): Layer.Layer<
   never,

@@ -8,10 +8,10 @@ import { DeliveryStore } from "./DeliveryStore.ts"
  * Deletes in the background, at the start and then at an interval (default: 10 minutes).
  * `webhooks.retention` of {@link GatewayServerConfig} says what is old.
  */
-export const layerPurge = (options?: {
+export const layerBackground = (options?: {
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, DeliveryStore> =>
-  Background.layerRepeating({
+  Background.layer({
     work: Effect.gen(function* () {
       const { webhooks } = yield* GatewayServerConfig
       return yield* (yield* DeliveryStore).purge(webhooks.retention)

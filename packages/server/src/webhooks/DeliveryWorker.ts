@@ -252,6 +252,6 @@ const make = Effect.fnUntraced(function* (options?: Options) {
 })
 
 /** Sends webhooks as long as the layer lives. */
-export const layerRunning = (
+export const layerBackground = (
   options?: Options
 ): Layer.Layer<never, never, DeliveryStore | WebhookSecrets | OutboundHttp> => Layer.effectDiscard(make(options))

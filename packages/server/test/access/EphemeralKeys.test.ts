@@ -174,7 +174,7 @@ describe("EphemeralKeys", () => {
         expect(yield* Effect.repeat(kept, { until: ({ length }) => length < 2 })).toHaveLength(1)
         expect(yield* reasonOf(plain)).toBe("unknown")
         yield* bearer(young)
-      }).pipe(Effect.provide(EphemeralKeys.layerPurge()))
+      }).pipe(Effect.provide(EphemeralKeys.layerBackground()))
     }).pipe(Effect.provide(layer))
   )
 })

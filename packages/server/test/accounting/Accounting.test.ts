@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Fiber, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
-import { Accounting, layerReaper, make } from "../../src/accounting/Accounting.ts"
+import { Accounting, layerBackground, make } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as FailureLog from "../../src/observability/FailureLog.ts"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
@@ -535,7 +535,7 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
       const released = { until: (ids: ReadonlyArray<string>) => ids.length === 1 }
       yield* reserve("gen-alive", payer, 400)
       yield* ofTheDead("gen-1")
-      yield* Layer.build(layerReaper({ every: "30 seconds" }))
+      yield* Layer.build(layerBackground({ every: "30 seconds" }))
       expect(yield* Effect.repeat(open, released)).toEqual(["gen-alive"])
       yield* ofTheDead("gen-2")
       yield* TestClock.adjust("29 seconds")

@@ -78,7 +78,9 @@ const stores = (file: string, heartbeat?: Parameters<typeof layerAt>[1]) =>
 
 /** Sends events to the destinations while the scope is open. */
 const running = (got: Array<Got>, answer: Destinations, settings?: Broadcast.Options) =>
-  Layer.build(Broadcast.layerRunning(settings).pipe(Layer.provide(Layer.succeed(OutboundHttp, clientOf(got, answer)))))
+  Layer.build(
+    Broadcast.layerBackground(settings).pipe(Layer.provide(Layer.succeed(OutboundHttp, clientOf(got, answer))))
+  )
 
 const workspace = Effect.gen(function* () {
   return yield* (yield* WorkspaceStore).ensureDefault()

@@ -5,7 +5,7 @@ import * as Background from "../../src/internal/Background.ts"
 
 class Failed extends Data.TaggedError("Failed")<{ readonly message: string }> {}
 
-describe("Background.layerRepeating", () => {
+describe("Background.layer", () => {
   it.effect("runs at the start and then at the interval, also after a failure, until the layer closes", () =>
     Effect.gen(function* () {
       let runs = 0
@@ -19,7 +19,7 @@ describe("Background.layerRepeating", () => {
         expect(runs).toBe(2)
         yield* TestClock.adjust("1 minute")
         expect(runs).toBe(3)
-      }).pipe(Effect.provide(Background.layerRepeating({ work, every: "1 minute", failure: "It failed" })))
+      }).pipe(Effect.provide(Background.layer({ work, every: "1 minute", failure: "It failed" })))
       yield* TestClock.adjust("1 hour")
       expect(runs).toBe(3)
     })

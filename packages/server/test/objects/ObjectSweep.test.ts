@@ -12,7 +12,7 @@ const owners = Effect.all([FileStore.objectOwner, VideoObjects.objectOwner])
 
 const layerStores = Layer.provideMerge(FileStore.layerSql, layerVideo(makeUpstream().offers))
 
-const layer = Layer.provideMerge(ObjectSweep.layerRunning(owners), layerStores)
+const layer = Layer.provideMerge(ObjectSweep.layerBackground(owners), layerStores)
 
 const put = Effect.fnUntraced(function* (key: string) {
   yield* (yield* ObjectStore).put(key, Stream.make(new Uint8Array(3)))

@@ -74,7 +74,7 @@ const survives = Effect.fnUntraced(function* (database: Database, { isCancelled,
   return yield* Effect.gen(function* () {
     const jobs = yield* VideoJobs
     if (isCancelled) yield* jobs.cancel(by.workspaceId, id)
-    yield* Layer.build(VideoWorker.layerRunning())
+    yield* Layer.build(VideoWorker.layerBackground())
     yield* Effect.repeat(read(id), {
       until: (job) => isFinal(job.status) && (!isCancelled || job.askedAt === null),
       schedule: Schedule.spaced("20 millis")

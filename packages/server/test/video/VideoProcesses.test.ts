@@ -67,7 +67,7 @@ describe.concurrent("video jobs of several processes", () => {
             ? Effect.succeed({ status: "completed", outputs: 1 })
             : Effect.succeed({ status: "in_progress" })
         const process = layerAt(location, [upstream.offers], VideoQueue.layerSql, objectsIn(folder))
-        const working = VideoWorker.layerRunning().pipe(
+        const working = VideoWorker.layerBackground().pipe(
           Layer.provideMerge(process),
           Layer.provide(GatewayServerConfig.layer({ videos: { concurrency: 4 } }))
         )
@@ -112,7 +112,7 @@ describe.concurrent("video jobs of several processes", () => {
           const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
           expect(usage).toMatchObject([{ jobId: id, cost: 80_000 }])
           expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 920_000, reserved: 0 })
-        }).pipe(Effect.provide(VideoWorker.layerRunning().pipe(Layer.provideMerge(Layer.fresh(process)))))
+        }).pipe(Effect.provide(VideoWorker.layerBackground().pipe(Layer.provideMerge(Layer.fresh(process)))))
       }).pipe(Effect.scoped),
     120_000
   )
@@ -142,7 +142,7 @@ describe.concurrent("video jobs of several processes", () => {
           const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
           expect(usage).toMatchObject([{ jobId: id, cost: 10_000 }])
           expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 990_000, reserved: 0 })
-        }).pipe(Effect.provide(VideoWorker.layerRunning().pipe(Layer.provideMerge(Layer.fresh(process)))))
+        }).pipe(Effect.provide(VideoWorker.layerBackground().pipe(Layer.provideMerge(Layer.fresh(process)))))
       }).pipe(Effect.scoped),
     120_000
   )

@@ -117,7 +117,7 @@ it.effect("old jobs are deleted in the background, at the start and then every t
       expect(yield* kept).toBe(1)
       yield* TestClock.adjust("1 minute")
       expect(yield* kept).toBe(0)
-    }).pipe(Effect.provide(VideoRetention.layerPurge()))
+    }).pipe(Effect.provide(VideoRetention.layerBackground()))
   }).pipe(Effect.provide(layer()))
 )
 

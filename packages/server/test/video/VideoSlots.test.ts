@@ -6,7 +6,7 @@ import * as ObjectStore from "../../src/objects/ObjectStore.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import * as VideoQueue from "../../src/video/VideoQueue.ts"
 import * as VideoSlots from "../../src/video/VideoSlots.ts"
-import { layerRunning } from "../../src/video/VideoWorker.ts"
+import { layerBackground } from "../../src/video/VideoWorker.ts"
 import * as TestStorage from "../TestStorage.ts"
 import { layerAt, makeUpstream, model, payer, submit, type Upstream } from "./TestVideo.ts"
 import { money, read } from "./TestWorker.ts"
@@ -75,7 +75,7 @@ const running = <A, E>(
     const process = processAt(yield* TestStorage.create, first, second)
     return yield* Effect.provide(
       test(first, second, process),
-      layerRunning().pipe(
+      layerBackground().pipe(
         Layer.provideMerge(process),
         Layer.provide(GatewayServerConfig.layer({ videos: { concurrency } }))
       )

@@ -7,7 +7,7 @@ import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import * as HostNames from "../../src/outbound/HostNames.ts"
 import { OutboundHttp } from "../../src/outbound/OutboundHttp.ts"
 import { DeliveryStore } from "../../src/webhooks/DeliveryStore.ts"
-import { errorOf, layerRunning, nextOf, retryDelays } from "../../src/webhooks/DeliveryWorker.ts"
+import { errorOf, layerBackground, nextOf, retryDelays } from "../../src/webhooks/DeliveryWorker.ts"
 import { WebhookSecrets } from "../../src/webhooks/WebhookSecrets.ts"
 import { databases } from "../TestDatabases.ts"
 import * as TestStorage from "../TestStorage.ts"
@@ -83,7 +83,7 @@ it.effect("a receiver that times out gets one webhook after each pause, and all 
         { discard: true }
       )
     for (let n = 0; n < 20; n++) yield* write("https://slow.example/", `n${n}`)
-    yield* Layer.build(layerRunning().pipe(Layer.provide([Layer.succeed(OutboundHttp, client), oneSecret])))
+    yield* Layer.build(layerBackground().pipe(Layer.provide([Layer.succeed(OutboundHttp, client), oneSecret])))
     yield* seconds(14)
     expect(calls).toBe(4)
     // They time out after 15 seconds, and the receiver pauses for 5.

@@ -13,7 +13,7 @@ const settings = GatewayServerConfig.layer({ outboundExemptHosts: ["127.0.0.1", 
 
 /** The worker. It looks for work often. */
 export const worker = (options?: DeliveryWorker.Options) =>
-  DeliveryWorker.layerRunning({ every: "20 millis", ...options }).pipe(
+  DeliveryWorker.layerBackground({ every: "20 millis", ...options }).pipe(
     Layer.provide(OutboundHttp.layer),
     Layer.provide(settings),
     Layer.fresh

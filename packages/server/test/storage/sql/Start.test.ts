@@ -1,7 +1,7 @@
 /** Background purges do not delay the start. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { Accounting, layerReaper } from "../../../src/accounting/Accounting.ts"
+import { Accounting, layerBackground } from "../../../src/accounting/Accounting.ts"
 import * as Idempotency from "../../../src/admission/Idempotency.ts"
 import * as EphemeralKeys from "../../../src/access/EphemeralKeys.ts"
 import { layer } from "../../TestStorage.ts"
@@ -12,9 +12,9 @@ it.effect("a purge that never ends does not delay the start", () =>
     const ephemeralKeys = { ...(yield* EphemeralKeys.EphemeralKeys), purge: Effect.never }
     const accounting = { ...(yield* Accounting), reap: Effect.never }
     const background = Layer.mergeAll(
-      Idempotency.layerPurge().pipe(Layer.provide(Layer.succeed(Idempotency.Idempotency, idempotency))),
-      EphemeralKeys.layerPurge().pipe(Layer.provide(Layer.succeed(EphemeralKeys.EphemeralKeys, ephemeralKeys))),
-      layerReaper().pipe(Layer.provide(Layer.succeed(Accounting, accounting)))
+      Idempotency.layerBackground().pipe(Layer.provide(Layer.succeed(Idempotency.Idempotency, idempotency))),
+      EphemeralKeys.layerBackground().pipe(Layer.provide(Layer.succeed(EphemeralKeys.EphemeralKeys, ephemeralKeys))),
+      layerBackground().pipe(Layer.provide(Layer.succeed(Accounting, accounting)))
     )
     const starting = yield* Effect.forkChild(Layer.build(background), { startImmediately: true })
     for (let turn = 0; turn < 100; turn++) yield* Effect.yieldNow
