@@ -23,7 +23,7 @@ import { AudioThread, threads } from "./internal/audioThread.ts"
  * @category errors
  * @since 0.1.0
  */
-export class NotAudio extends Schema.TaggedError<NotAudio>("@model-gateway/providers/NotAudio")("NotAudio", {
+export class NotAudio extends Schema.TaggedError<NotAudio>("@model-gateway/offers/NotAudio")("NotAudio", {
   message: Schema.String
 }) {}
 
@@ -33,10 +33,10 @@ export class NotAudio extends Schema.TaggedError<NotAudio>("@model-gateway/provi
  * @category errors
  * @since 0.1.0
  */
-export class WrongFormat extends Schema.TaggedError<WrongFormat>("@model-gateway/providers/WrongFormat")(
-  "WrongFormat",
-  { declared: Schema.String, actual: Schema.String }
-) {
+export class WrongFormat extends Schema.TaggedError<WrongFormat>("@model-gateway/offers/WrongFormat")("WrongFormat", {
+  declared: Schema.String,
+  actual: Schema.String
+}) {
   override get message(): string {
     return `the audio is declared as ${this.declared} and is ${this.actual}`
   }
@@ -48,7 +48,7 @@ export class WrongFormat extends Schema.TaggedError<WrongFormat>("@model-gateway
  * @category errors
  * @since 0.1.0
  */
-export class Unreadable extends Schema.TaggedError<Unreadable>("@model-gateway/providers/Unreadable")("Unreadable", {
+export class Unreadable extends Schema.TaggedError<Unreadable>("@model-gateway/offers/Unreadable")("Unreadable", {
   cause: Schema.Defect()
 }) {
   override get message(): string {

@@ -18,7 +18,7 @@ import { Schema } from "effect"
  * @category errors
  * @since 0.1.0
  */
-export class InvalidRequest extends Schema.TaggedError<InvalidRequest>("@model-gateway/providers/InvalidRequest")(
+export class InvalidRequest extends Schema.TaggedError<InvalidRequest>("@model-gateway/offers/InvalidRequest")(
   "InvalidRequest",
   {
     message: Schema.String,
@@ -35,7 +35,7 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>("@model-g
  * @category errors
  * @since 0.1.0
  */
-export class InputTooLarge extends Schema.TaggedError<InputTooLarge>("@model-gateway/providers/InputTooLarge")(
+export class InputTooLarge extends Schema.TaggedError<InputTooLarge>("@model-gateway/offers/InputTooLarge")(
   "InputTooLarge",
   {
     message: Schema.String,
@@ -50,7 +50,7 @@ export class InputTooLarge extends Schema.TaggedError<InputTooLarge>("@model-gat
  * @category errors
  * @since 0.1.0
  */
-export class UnknownModel extends Schema.TaggedError<UnknownModel>("@model-gateway/providers/UnknownModel")(
+export class UnknownModel extends Schema.TaggedError<UnknownModel>("@model-gateway/offers/UnknownModel")(
   "UnknownModel",
   { model: Schema.String }
 ) {
@@ -65,7 +65,7 @@ export class UnknownModel extends Schema.TaggedError<UnknownModel>("@model-gatew
  * @category errors
  * @since 0.1.0
  */
-export class Unauthorized extends Schema.TaggedError<Unauthorized>("@model-gateway/providers/Unauthorized")(
+export class Unauthorized extends Schema.TaggedError<Unauthorized>("@model-gateway/offers/Unauthorized")(
   "Unauthorized",
   {}
 ) {
@@ -81,7 +81,7 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>("@model-gatew
  * @category errors
  * @since 0.1.0
  */
-export class OutOfCredit extends Schema.TaggedError<OutOfCredit>("@model-gateway/providers/OutOfCredit")(
+export class OutOfCredit extends Schema.TaggedError<OutOfCredit>("@model-gateway/offers/OutOfCredit")(
   "OutOfCredit",
   {}
 ) {
@@ -96,10 +96,9 @@ export class OutOfCredit extends Schema.TaggedError<OutOfCredit>("@model-gateway
  * @category errors
  * @since 0.1.0
  */
-export class RateLimited extends Schema.TaggedError<RateLimited>("@model-gateway/providers/RateLimited")(
-  "RateLimited",
-  { retryAfter: Schema.optionalKey(Schema.Duration) }
-) {
+export class RateLimited extends Schema.TaggedError<RateLimited>("@model-gateway/offers/RateLimited")("RateLimited", {
+  retryAfter: Schema.optionalKey(Schema.Duration)
+}) {
   override get message(): string {
     return "the provider's rate limit is exceeded"
   }
@@ -111,7 +110,7 @@ export class RateLimited extends Schema.TaggedError<RateLimited>("@model-gateway
  * @category errors
  * @since 0.1.0
  */
-export class Overloaded extends Schema.TaggedError<Overloaded>("@model-gateway/providers/Overloaded")("Overloaded", {
+export class Overloaded extends Schema.TaggedError<Overloaded>("@model-gateway/offers/Overloaded")("Overloaded", {
   retryAfter: Schema.optionalKey(Schema.Duration)
 }) {
   override get message(): string {
@@ -125,10 +124,9 @@ export class Overloaded extends Schema.TaggedError<Overloaded>("@model-gateway/p
  * @category errors
  * @since 0.1.0
  */
-export class Unavailable extends Schema.TaggedError<Unavailable>("@model-gateway/providers/Unavailable")(
-  "Unavailable",
-  { retryAfter: Schema.optionalKey(Schema.Duration) }
-) {
+export class Unavailable extends Schema.TaggedError<Unavailable>("@model-gateway/offers/Unavailable")("Unavailable", {
+  retryAfter: Schema.optionalKey(Schema.Duration)
+}) {
   override get message(): string {
     return "the provider is not available"
   }
@@ -140,7 +138,7 @@ export class Unavailable extends Schema.TaggedError<Unavailable>("@model-gateway
  * @category errors
  * @since 0.1.0
  */
-export class Timeout extends Schema.TaggedError<Timeout>("@model-gateway/providers/Timeout")("Timeout", {}) {
+export class Timeout extends Schema.TaggedError<Timeout>("@model-gateway/offers/Timeout")("Timeout", {}) {
   override get message(): string {
     return "the provider did not answer in time"
   }
@@ -153,7 +151,7 @@ export class Timeout extends Schema.TaggedError<Timeout>("@model-gateway/provide
  * @category errors
  * @since 0.1.0
  */
-export class ConnectionLost extends Schema.TaggedError<ConnectionLost>("@model-gateway/providers/ConnectionLost")(
+export class ConnectionLost extends Schema.TaggedError<ConnectionLost>("@model-gateway/offers/ConnectionLost")(
   "ConnectionLost",
   {}
 ) {
@@ -169,10 +167,9 @@ export class ConnectionLost extends Schema.TaggedError<ConnectionLost>("@model-g
  * @category errors
  * @since 0.1.0
  */
-export class BadResponse extends Schema.TaggedError<BadResponse>("@model-gateway/providers/BadResponse")(
-  "BadResponse",
-  { description: Schema.String }
-) {
+export class BadResponse extends Schema.TaggedError<BadResponse>("@model-gateway/offers/BadResponse")("BadResponse", {
+  description: Schema.String
+}) {
   override get message(): string {
     return `the provider sent an invalid response: ${this.description}`
   }
@@ -199,7 +196,7 @@ export type SimulatedStatus = (typeof simulatedStatuses)[number]
  * @category errors
  * @since 0.1.0
  */
-export class Simulated extends Schema.TaggedError<Simulated>("@model-gateway/providers/Simulated")("Simulated", {
+export class Simulated extends Schema.TaggedError<Simulated>("@model-gateway/offers/Simulated")("Simulated", {
   status: Schema.Literals(simulatedStatuses),
   retryAfter: Schema.optionalKey(Schema.Duration)
 }) {
