@@ -18,8 +18,12 @@ const requiredNode =
     ? String(manifest.engines.node).replace(">=", "")
     : "unknown"
 
-/** Why this Node cannot run the gateway; undefined if it can. The database needs `node:sqlite`. */
-export const nodeProblem: string | undefined = isBuiltin("node:sqlite")
-  ? undefined
-  : `model-gateway needs Node ${requiredNode} or newer, with node:sqlite; this is Node ${process.versions.node}. ` +
-    "In a clone of the project, run it with node_modules/.bin/node."
+/** Why a Node cannot run the gateway; undefined if it can. The database needs `node:sqlite`. */
+export const problemOfNode = (node: string, hasSqlite: boolean): string | undefined =>
+  hasSqlite && node.localeCompare(requiredNode, undefined, { numeric: true }) >= 0
+    ? undefined
+    : `model-gateway needs Node ${requiredNode} or newer, with node:sqlite; this is Node ${node}. ` +
+      "In a clone of the project, run it with node_modules/.bin/node."
+
+/** Why this Node cannot run the gateway; undefined if it can. */
+export const nodeProblem: string | undefined = problemOfNode(process.versions.node, isBuiltin("node:sqlite"))
