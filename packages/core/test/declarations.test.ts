@@ -35,9 +35,11 @@ const declarations = async (): Promise<ReadonlyMap<string, string>> => {
       include: ["helpers.ts"]
     })
   )
-  const { stdout } = await promisify(execFile)(join(root, "../../node_modules/.bin/tsc"), ["-p", folder]).catch(
-    (error: { readonly stdout: string }) => error
-  )
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(root, "../../node_modules/typescript/bin/tsc"),
+    "-p",
+    folder
+  ]).catch((error: { readonly stdout: string }) => error)
   expect(stdout).toBe("")
   const text = readFileSync(join(folder, "helpers.d.ts"), "utf8")
   return new Map(

@@ -43,7 +43,8 @@ it("the examples of the docstrings compile", { timeout: 60_000 }, async () => {
       include: ["*.ts"]
     })
   )
-  const result = await promisify(execFile)(join(root, "../../node_modules/.bin/tsc"), [
+  const result = await promisify(execFile)(process.execPath, [
+    join(root, "../../node_modules/typescript/bin/tsc"),
     "-p",
     folder,
     "--pretty",

@@ -30,7 +30,8 @@ it("methods and helpers that call them hover with named types", { timeout: 60_00
       include: ["*.ts"]
     })
   )
-  const { stdout } = await promisify(execFile)(join(root, "../../node_modules/.bin/tsc"), [
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(root, "../../node_modules/typescript/bin/tsc"),
     "-p",
     folder,
     "--pretty",

@@ -79,8 +79,8 @@ describe("README", async () => {
 describe("README and docstrings", () => {
   it("all examples compile", { timeout: 60_000 }, async () => {
     expect(examples.length).toBeGreaterThanOrEqual(4)
-    const tsc = join(root, "../../node_modules/.bin/tsc")
-    const result = await promisify(execFile)(tsc, ["-p", folder, "--pretty", "false"]).catch(
+    const tsc = join(root, "../../node_modules/typescript/bin/tsc")
+    const result = await promisify(execFile)(process.execPath, [tsc, "-p", folder, "--pretty", "false"]).catch(
       (error: { readonly stdout: string }) => error
     )
     expect(result.stdout).toBe("")
