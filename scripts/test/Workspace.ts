@@ -9,7 +9,9 @@ export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export interface Manifest {
   readonly name: string
   readonly private?: boolean
+  readonly engines?: Readonly<Record<string, string>>
   readonly exports?: Readonly<Record<string, unknown>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>

