@@ -54,7 +54,7 @@ describe.runIf(hasBrowser)("everybody", () => {
     expect(await findings(site.page)).toEqual([])
   })
 
-  it("can do all of one panel by keyboard, and always sees where they are", async () => {
+  it("can use a panel with the keyboard, and sees the focus", async () => {
     const site = await visit()
     const { keyboard } = site.page
     /** The name of the focused element. Fails if its focus is not visible. */
@@ -119,7 +119,7 @@ describe.runIf(hasBrowser)("everybody", () => {
     expect(await background()).toBe(dark)
   })
 
-  it("passes all words of a transcript with one press of Tab, and moves between them by the arrow keys", async () => {
+  it("leaves the words of a transcript with one press of Tab, and moves between them with the arrow keys", async () => {
     const site = await enter()
     const panel = await Panels.transcribe(site)
     const words = panel.locator(".timeline button")
@@ -159,7 +159,7 @@ describe.runIf(hasBrowser)("everybody", () => {
     expect(filled).not.toBe(/\d+, \d+, \d+/.exec(card)?.[0].replaceAll(" ", ""))
   })
 
-  it("never has the page jump under their hands", async () => {
+  it("sees no layout shift", async () => {
     const site = await enter({ viewport: widths.wide })
     await site.page.evaluate(() => {
       const shifts = { total: 0 }
