@@ -14,6 +14,7 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import * as Batches from "../../internal/Batches.ts"
 import type { GroupCommit, LocalStatement, LocalValues } from "../sql/GroupCommit.ts"
+import { prepareStatement } from "./prepareStatement.ts"
 import { isInput, sqlError } from "./sqliteConnection.ts"
 import { isOfDisk } from "./sqliteErrors.ts"
 
@@ -68,7 +69,7 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
     let statement: StatementSync | undefined
     return <A>(use: (statement: StatementSync) => A): A => {
       try {
-        return around(text, () => use((statement ??= database.prepare(text))))
+        return around(text, () => use((statement ??= prepareStatement(database, text))))
       } catch (cause) {
         throw isSqlError(cause) ? cause : sqlError(cause, "Failed to execute statement", "execute")
       }

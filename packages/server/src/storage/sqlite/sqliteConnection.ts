@@ -12,6 +12,7 @@ import { classifySqliteError, SqlError } from "effect/sql/SqlError"
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
 import * as RealClock from "../../internal/RealClock.ts"
 import * as LruMap from "../../internal/LruMap.ts"
+import { prepareStatement } from "./prepareStatement.ts"
 import { isLocked } from "./sqliteErrors.ts"
 
 /**
@@ -73,7 +74,7 @@ export const make = (db: DatabaseSync, { deadline, preparedStatements }: Options
   const prepare = (text: string, keep: boolean): Prepared => {
     const known = prepared.get(text)
     if (known !== undefined) return known
-    const statement = db.prepare(text)
+    const statement = prepareStatement(db, text)
     const made: Prepared = { statement, returnsRows: statement.columns().length > 0, readsBigInts: false }
     if (keep) prepared.set(text, made)
     return made
