@@ -43,7 +43,7 @@ import { itemsOf } from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as Credits from "./Credits.ts"
-import * as ExhaustedBudget from "./ExhaustedBudget.ts"
+import * as RequireCredits from "./RequireCredits.ts"
 import { fromRefusal, type InsufficientCredits } from "./InsufficientCredits.ts"
 import { entries, type Entry, maxListed, type Reservation, reservations } from "./Ledger.ts"
 import {
@@ -115,7 +115,7 @@ export class Accounting extends Context.Service<
      * Fails if the key, its guardrail or its workspace has nothing left, so that no paid request
      * could be reserved. Reserves nothing.
      */
-    readonly checkNotExhausted: (payer: Payer) => Effect.Effect<void, InsufficientCredits | StorageError>
+    readonly requireCredits: (payer: Payer) => Effect.Effect<void, InsufficientCredits | StorageError>
     /**
      * Releases the whole reservation. Nothing is charged. With `failure`, the request log shows
      * that the request failed. Takes effect once for each intent, and never after a settlement.
@@ -189,7 +189,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const owner = yield* ProcessInstance
   const ledger = yield* LedgerStore
-  const checkNotExhausted = ExhaustedBudget.make(sql)
+  const requireCredits = RequireCredits.make(sql)
   const credits = Credits.make(sql, yield* SecureRandom)
   /**
    * Intents of requests that this process is serving. The reaper uses it to recognize intents whose
@@ -279,9 +279,9 @@ export const make = Effect.gen(function* () {
   return Accounting.of({
     reserve,
     cover: (request) => cover(request),
-    checkNotExhausted: (payer) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => checkNotExhausted(payer, now)).pipe(
-        mapSqlError("Accounting.checkNotExhausted")
+    requireCredits: (payer) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => requireCredits(payer, now)).pipe(
+        mapSqlError("Accounting.requireCredits")
       ),
     settle: ({ id, workspaceId }, outcome, rows) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>

@@ -21,7 +21,7 @@ export const Attempt = Schema.Struct({
   /** The HTTP status of the provider's answer. Absent on a success, and if there was no answer. */
   status: Schema.optionalKey(Schema.Int),
   seconds: Schema.Finite,
-  /** Default: `unknown`, for events of earlier releases. */
+  /** Default: `unknown`. */
   billed: Billed.pipe(Schema.withDecodingDefaultKey(Effect.succeed("unknown" as const))),
   /** True if it was made with a provider key of the caller. Otherwise absent. */
   is_byok: Schema.optionalKey(Schema.Boolean),

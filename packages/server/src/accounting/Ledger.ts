@@ -68,8 +68,7 @@ const EmptyAsNull = Schema.String.pipe(
 const decodeCounts = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)))
 
 /**
- * The counts of a request. Earlier releases stored what a provider reported, such as a number that
- * JSON does not have. Such a count is left out, so that the request stays readable.
+ * The counts of a request. One that cannot be read is left out, so that the request stays readable.
  */
 const countsOf = (json: string): Readonly<Record<string, number>> => {
   const counts: Record<string, number> = {}

@@ -350,7 +350,7 @@ export const make = Effect.gen(function* () {
   const requireCredits = (caller: Caller, idempotencyKey: string | undefined) =>
     caller.key.isFreeTier
       ? Effect.void
-      : orUnavailable(accounting.checkNotExhausted(payerOf(caller))).pipe(
+      : orUnavailable(accounting.requireCredits(payerOf(caller))).pipe(
           Effect.catchTag("InsufficientCredits", (error) =>
             unlessRepeated(caller, idempotencyKey, PaymentFailures.insufficientCredits(error))
           )

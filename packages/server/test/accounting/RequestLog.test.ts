@@ -118,7 +118,7 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
         yield* TestClock.adjust("1 second")
         yield* accounting.settle(yield* reserve(`gen-${n}`, payer, 100), outcome(10))
       }
-      // As earlier releases stored 1e308 + 1e308 tokens, and 1e300.
+      // Counts that a provider must not report: 1e308 + 1e308 tokens is null in JSON.
       const counts = '{"search_units":1,"total_tokens":null,"input_tokens":1e300}'
       yield* sql`UPDATE usage_ledger SET usage = ${counts} WHERE id = 'gen-1'`
       yield* sql`UPDATE usage_ledger SET attempts = ${'[{"provider":"p"},7]'}, usage = 'none' WHERE id = 'gen-2'`

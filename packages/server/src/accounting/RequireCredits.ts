@@ -1,4 +1,4 @@
-/** Checks whether a caller has anything left to spend before the cost of a request is known. */
+/** Requires that a caller has something left to spend, before the cost of a request is known. */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
@@ -8,7 +8,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { InsufficientCredits } from "./InsufficientCredits.ts"
 import type { Payer } from "./Reservation.ts"
 
-const exhausted = (scope: InsufficientCredits["scope"], limit: number, message: string): InsufficientCredits =>
+const nothingLeft = (scope: InsufficientCredits["scope"], limit: number, message: string): InsufficientCredits =>
   new InsufficientCredits({
     scope,
     limit: MicroCredits.make(limit),
@@ -23,7 +23,7 @@ const checkBudget = (scope: "key" | "guardrail", row: Row | undefined, now: numb
   if (Budgets.remaining(budget) !== 0) return Effect.void
   const owner = scope === "key" ? "this key" : "this key's guardrail"
   const message = `${owner} has nothing left of its spending limit. ${Budgets.waysOut(budget.limitReset !== null)}`
-  return Effect.fail(exhausted(scope, budget.limit ?? 0, message))
+  return Effect.fail(nothingLeft(scope, budget.limit ?? 0, message))
 }
 
 /** Prepares the check. It reserves nothing; a paid request still needs a reservation. */
@@ -44,6 +44,6 @@ export const make = (sql: SqlClient) => {
     if (row === undefined) return
     const balance = Dialect.int(row, "balance_micro")
     if (balance > Dialect.int(row, "reserved_micro")) return
-    return yield* exhausted("workspace", balance, "the workspace has no credits left. Add credits to the workspace.")
+    return yield* nothingLeft("workspace", balance, "the workspace has no credits left. Add credits to the workspace.")
   })
 }

@@ -13,7 +13,7 @@ describe.each(databases)("the check for anything left to spend, on $name", ({ la
       const { organizationId, payer } = yield* payerWith(1000, { limit: micro(500) })
       const { id } = yield* (yield* GuardrailStore).create({ organizationId, name: "g", limit: micro(300) })
       const scopeOf = (guardrailId: string | null) =>
-        accounting.checkNotExhausted({ ...payer, guardrailId }).pipe(
+        accounting.requireCredits({ ...payer, guardrailId }).pipe(
           Effect.as("passes"),
           Effect.catchTag("InsufficientCredits", ({ scope }) => Effect.succeed(scope))
         )
