@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as Periods from "../internal/Periods.ts"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { GroupCommit } from "../storage/sql/GroupCommit.ts"
+import { Transactions } from "../storage/sql/Transactions.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 
@@ -57,7 +57,7 @@ const dayOf = (limit: number, used: number): FreeModelDay => ({ limit, used, rem
 /** Makes the counter over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const transactions = yield* GroupCommit
+  const transactions = yield* Transactions
 
   const usedOn = Effect.fnUntraced(function* (keyHash: string, day: number) {
     const [row] = yield* sql`SELECT used FROM free_model_days WHERE key_hash = ${keyHash} AND day_start = ${day}`
@@ -114,7 +114,7 @@ export const make = Effect.gen(function* () {
 })
 
 /** The counter over the database. It does not purge by itself; see {@link layerBackground}. */
-export const layerSql: Layer.Layer<FreeModelDays, never, SqlClient | GroupCommit> = Layer.effect(FreeModelDays, make)
+export const layerSql: Layer.Layer<FreeModelDays, never, SqlClient | Transactions> = Layer.effect(FreeModelDays, make)
 
 /** Purges in the background, at the start and then at an interval (default: 10 minutes). */
 export const layerBackground = (options?: {

@@ -6,7 +6,7 @@ import { Exit, Layer } from "effect"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { insertEvent } from "../storage/sql/EventLog.ts"
-import type { LocalTransactions } from "../storage/sql/GroupCommit.ts"
+import type { LocalTransactions } from "../storage/sql/Transactions.ts"
 import * as Ledger from "./Ledger.ts"
 import * as Statements from "./LedgerStatements.ts"
 import {

@@ -17,7 +17,7 @@ import { isSqlError } from "effect/sql/SqlError"
 import { createHash } from "node:crypto"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
-import { GroupCommit } from "../storage/sql/GroupCommit.ts"
+import { Transactions } from "../storage/sql/Transactions.ts"
 import { LedgerStore } from "../accounting/LedgerStore.ts"
 import type { AnswerToStore } from "../accounting/Reservation.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
@@ -151,7 +151,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const layerScope = yield* Effect.scope
   const owner = yield* ProcessInstance
-  const transactions = yield* GroupCommit
+  const transactions = yield* Transactions
   const bounds = (yield* GatewayServerConfig).keptAnswers
   const answers = yield* KeptAnswerBounds.make(sql, transactions, bounds)
   const ledger = yield* LedgerStore
@@ -347,7 +347,7 @@ export const make = Effect.gen(function* () {
 })
 
 /** The service over the database. It does not purge by itself; see {@link layerBackground}. */
-export const layerSql: Layer.Layer<Idempotency, never, SqlClient | GroupCommit | LedgerStore | ProcessInstance> =
+export const layerSql: Layer.Layer<Idempotency, never, SqlClient | Transactions | LedgerStore | ProcessInstance> =
   Layer.effect(Idempotency, make)
 
 /** Purges in the background, at the start and then at an interval (default: 1 hour). */

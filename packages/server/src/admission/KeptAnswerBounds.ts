@@ -13,7 +13,7 @@
 import { Effect, Latch } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import type { GroupCommit } from "../storage/sql/GroupCommit.ts"
+import type { Transactions } from "../storage/sql/Transactions.ts"
 import * as ProcessInstance from "../storage/sql/ProcessInstance.ts"
 import { type Place, tables } from "./KeptAnswer.ts"
 
@@ -54,7 +54,11 @@ const some = (victims: ReadonlyArray<Place>, minBytes: number, maxBytes: number)
 const slack = 1 / 8
 
 /** Makes the counter and the deletion over the database. */
-export const make = Effect.fnUntraced(function* (sql: SqlClient, transactions: GroupCommit["Service"], bounds: Bounds) {
+export const make = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  transactions: Transactions["Service"],
+  bounds: Bounds
+) {
   const wanted = Latch.makeUnsafe()
   const countDown = Dialect.prepareChange(sql, "UPDATE idempotency_bytes SET bytes = bytes - ?2 WHERE key_hash = ?1")
   // Skips claims that a live process holds, and a newer answer of the same key.

@@ -14,7 +14,7 @@ import type { Connection } from "effect/sql/SqlConnection"
 import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
 import * as RealClock from "../../internal/RealClock.ts"
 import type { EventLog } from "../sql/EventLog.ts"
-import type { GroupCommit } from "../sql/GroupCommit.ts"
+import type { Transactions } from "../sql/Transactions.ts"
 import * as Reader from "../sql/Reader.ts"
 import { mapSqlError, type StorageError } from "../sql/StorageError.ts"
 import * as PostgresConnection from "./postgresConnection.ts"
@@ -123,7 +123,7 @@ export const make = Effect.fnUntraced(function* ({
 }, mapSqlError("PostgresClient.open"))
 
 /**
- * The Postgres database as a {@link SqlClient.SqlClient}, with transactions ({@link GroupCommit}),
+ * The Postgres database as a {@link SqlClient.SqlClient}, with transactions ({@link Transactions}),
  * the table of events ({@link EventLog}), and reads beside them ({@link Reader.Reader}), for as long
  * as the layer lives.
  *
@@ -140,7 +140,7 @@ export const make = Effect.fnUntraced(function* ({
  */
 export const layer = (
   options: Options
-): Layer.Layer<SqlClient.SqlClient | GroupCommit | EventLog | Reader.Reader | Reactivity, StorageError> =>
+): Layer.Layer<SqlClient.SqlClient | Transactions | EventLog | Reader.Reader | Reactivity, StorageError> =>
   Layer.mergeAll(PostgresTransactions.layer, PostgresEventLog.layer, PostgresProcessLocks.layer).pipe(
     Layer.provideMerge(
       Layer.effectContext(

@@ -5,12 +5,12 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../sql/Dialect.ts"
-import { GroupCommit } from "../sql/GroupCommit.ts"
+import { Transactions } from "../sql/Transactions.ts"
 import * as Conflicts from "./conflicts.ts"
 
 /** The service over the database in the context. */
-export const layer: Layer.Layer<GroupCommit, never, SqlClient> = Layer.effect(
-  GroupCommit,
+export const layer: Layer.Layer<Transactions, never, SqlClient> = Layer.effect(
+  Transactions,
   Effect.map(SqlClient, (sql) => {
     const isInTransaction = Effect.withFiber((fiber) =>
       Effect.succeed(Context.getOrUndefined(fiber.context, sql.transactionService) !== undefined)
@@ -18,7 +18,7 @@ export const layer: Layer.Layer<GroupCommit, never, SqlClient> = Layer.effect(
     /** Inside the caller's transaction nothing can be run again alone. */
     const own = <A, E, R>(transaction: Effect.Effect<A, E, R>) =>
       Effect.flatMap(isInTransaction, (isInside) => (isInside ? transaction : Conflicts.retry(transaction)))
-    return GroupCommit.of({
+    return Transactions.of({
       run: (body) => Effect.uninterruptible(own(sql.withTransaction(body))),
       prepare: (text) => {
         // A statement outside a transaction commits by itself, in one round trip.

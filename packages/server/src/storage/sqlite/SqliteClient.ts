@@ -22,10 +22,10 @@ import { DatabaseSync } from "node:sqlite"
 import * as SqliteConnection from "./sqliteConnection.ts"
 import * as SqliteEventLog from "./SqliteEventLog.ts"
 import type { EventLog } from "../sql/EventLog.ts"
-import { GroupCommit } from "../sql/GroupCommit.ts"
+import { Transactions } from "../sql/Transactions.ts"
 import * as Reader from "../sql/Reader.ts"
 import { StorageError } from "../sql/StorageError.ts"
-import * as SharedCommits from "./sharedCommits.ts"
+import * as SqliteTransactions from "./SqliteTransactions.ts"
 import { describe, isLocked } from "./sqliteErrors.ts"
 
 /** Location and options of the database. */
@@ -157,7 +157,7 @@ const isRead = (text: string): boolean => /^\s*SELECT\b/i.test(text)
  * Runs statements outside a transaction: reads on the reader, everything else in turn on the
  * writer.
  */
-const makeShared = (reader: Connection | undefined, lend: SharedCommits.Writer["lend"]): Connection => {
+const makeShared = (reader: Connection | undefined, lend: SqliteTransactions.Writer["lend"]): Connection => {
   const on = <A>(text: string, use: (connection: Connection) => Effect.Effect<A, SqlError>) =>
     reader !== undefined && isRead(text) ? use(reader) : lend(use)
   const execute: Connection["execute"] = (text, params, transformRows) =>
@@ -176,7 +176,7 @@ const makeShared = (reader: Connection | undefined, lend: SharedCommits.Writer["
 }
 
 /**
- * Opens the database and makes the client, its shared commits and the reader. All close with the
+ * Opens the database and makes the client, its transactions and the reader. All close with the
  * scope.
  *
  * Fails with a {@link StorageError} with a one-sentence message if the folder is not writable, the
@@ -199,7 +199,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     semaphore: yield* Semaphore.make(1),
     isTransaction: () => writer.isTransaction
   })
-  const lend: SharedCommits.Writer["lend"] = (use) =>
+  const lend: SqliteTransactions.Writer["lend"] = (use) =>
     Effect.suspend(() => {
       const end = SqliteConnection.now() + patience
       return borrower((connection) => {
@@ -228,22 +228,22 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     spanAttributes: [["db.system.name", "sqlite"]]
   })
-  const transactions = yield* SharedCommits.make(client, {
+  const transactions = yield* SqliteTransactions.make(client, {
     database: writer,
     lend,
     rollback: onCommitFailure,
     around: wrapLocal ?? ((_, statement) => statement())
   })
   return Context.make(SqlClient.SqlClient, client).pipe(
-    Context.add(GroupCommit, transactions),
+    Context.add(Transactions, transactions),
     Context.add(Reader.Reader, reading === undefined ? Reader.makeSql(client) : Reader.make(reading))
   )
 })
 
 /**
- * The SQLite database as a {@link SqlClient.SqlClient}, with shared commits
- * ({@link GroupCommit}) and reads beside them ({@link Reader.Reader}), for as long as
- * the layer lives.
+ * The SQLite database as a {@link SqlClient.SqlClient}, with small transactions
+ * ({@link Transactions}) and reads beside them ({@link Reader.Reader}), for as long as the layer
+ * lives.
  *
  * @example
  * ```ts
@@ -257,5 +257,5 @@ export const make = Effect.fnUntraced(function* (options: Options) {
  */
 export const layer = (
   options: Options
-): Layer.Layer<SqlClient.SqlClient | GroupCommit | EventLog | Reader.Reader | Reactivity, StorageError> =>
+): Layer.Layer<SqlClient.SqlClient | Transactions | EventLog | Reader.Reader | Reactivity, StorageError> =>
   SqliteEventLog.layer.pipe(Layer.provideMerge(Layer.effectContext(make(options))), Layer.provideMerge(layerReactivity))

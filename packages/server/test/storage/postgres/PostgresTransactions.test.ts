@@ -1,14 +1,14 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { GroupCommit } from "../../../src/storage/sql/GroupCommit.ts"
+import { Transactions } from "../../../src/storage/sql/Transactions.ts"
 import { databases } from "../../TestDatabases.ts"
 
 describe.each(databases.filter(({ name }) => name === "postgres"))("transactions on $name", ({ layer }) => {
   it.live("are run again when they wait for each other in a circle", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const transactions = yield* GroupCommit
+      const transactions = yield* Transactions
       yield* sql`INSERT INTO milestones (name, reached_at) VALUES ('a', 0), ('b', 0)`
       const increment = (name: string) => sql`UPDATE milestones SET reached_at = reached_at + 1 WHERE name = ${name}`
       const attempts = { first: 0, second: 0 }
@@ -36,7 +36,7 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("transactions
   it.live("of one statement take part in the caller's transaction", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const transactions = yield* GroupCommit
+      const transactions = yield* Transactions
       const insert = transactions.prepare("INSERT INTO milestones (name, reached_at) VALUES (?1, ?2) RETURNING name")
       expect(yield* insert("alone", 1)).toMatchObject([{ name: "alone" }])
       const broken = sql.withTransaction(Effect.andThen(insert("undone", 2), Effect.fail("no")))

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
-import { GroupCommit } from "../../../src/storage/sql/GroupCommit.ts"
+import { Transactions } from "../../../src/storage/sql/Transactions.ts"
 import { databases } from "../../TestDatabases.ts"
 import { layerAt } from "../../TestStorage.ts"
 import * as TestProxy from "./TestProxy.ts"
@@ -13,7 +13,7 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("transactions
       const proxy = yield* TestProxy.make(yield* create)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient
-        const transactions = yield* GroupCommit
+        const transactions = yield* Transactions
         const insert = sql`INSERT INTO milestones (name, reached_at) VALUES ('lost', 1)`
         for (const body of [
           transactions.run(insert),

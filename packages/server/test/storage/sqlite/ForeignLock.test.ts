@@ -5,7 +5,7 @@ import { expect, it } from "@effect/vitest"
 import { Job } from "@model-gateway/core/Video"
 import { Duration, Effect, Fiber, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { GroupCommit } from "../../../src/storage/sql/GroupCommit.ts"
+import { Transactions } from "../../../src/storage/sql/Transactions.ts"
 import { KeyStore } from "../../../src/access/KeyStore.ts"
 import * as Migrations from "../../../src/storage/sql/Migrations.ts"
 import * as SqliteClient from "../../../src/storage/sqlite/SqliteClient.ts"
@@ -123,7 +123,7 @@ it.live("no request that waits for the database waits longer than the timeout", 
     const filename = `${yield* temporaryFolder}/gateway.db`
     yield* Effect.gen(function* () {
       const sql = yield* SqlClient
-      const transactions = yield* GroupCommit
+      const transactions = yield* Transactions
       yield* sql`CREATE TABLE t (n INTEGER)`
       const insert = sql`INSERT INTO t (n) VALUES (1)`
       const writes = [

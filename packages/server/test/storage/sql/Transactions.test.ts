@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { GroupCommit } from "../../../src/storage/sql/GroupCommit.ts"
+import { Transactions } from "../../../src/storage/sql/Transactions.ts"
 import * as Migrations from "../../../src/storage/sql/Migrations.ts"
 import * as SqliteClient from "../../../src/storage/sqlite/SqliteClient.ts"
 import { mapSqlError } from "../../../src/storage/sql/StorageError.ts"
@@ -17,10 +17,10 @@ const names = Effect.gen(function* () {
   return rows.map((row) => row.name)
 })
 
-describe("GroupCommit", () => {
+describe("Transactions", () => {
   it.effect("commits transactions that succeed and rolls back those that fail, in one group", () =>
     Effect.gen(function* () {
-      const transactions = yield* GroupCommit
+      const transactions = yield* Transactions
       const sql = yield* SqlClient
       const exits = yield* Effect.all(
         Array.from({ length: 250 }, (_, i) =>
@@ -45,7 +45,7 @@ describe("GroupCommit", () => {
 
   it.effect("fails every transaction with the reason when the disk is full, and keeps nothing", () =>
     Effect.gen(function* () {
-      const transactions = yield* GroupCommit
+      const transactions = yield* Transactions
       const sql = yield* SqlClient
       const fill = Effect.provideService(insert("x".repeat(100_000)), SqlClient, sql)
       // SQLite then rolls back the transaction by itself.
@@ -68,7 +68,7 @@ describe("GroupCommit", () => {
 
   it.effect("reports a violated constraint only to the transaction that violated it", () =>
     Effect.gen(function* () {
-      const transactions = yield* GroupCommit
+      const transactions = yield* Transactions
       const sql = yield* SqlClient
       const write = (name: string) => transactions.run(Effect.provideService(insert(name), SqlClient, sql))
       const exits = yield* Effect.all(
@@ -82,7 +82,7 @@ describe("GroupCommit", () => {
 
   it.effect("joins the caller's transaction, and is rolled back with it", () =>
     Effect.gen(function* () {
-      const transactions = yield* GroupCommit
+      const transactions = yield* Transactions
       const sql = yield* SqlClient
       const inner = transactions.run(Effect.provideService(insert("inner"), SqlClient, sql))
       const outer = sql.withTransaction(Effect.andThen(inner, Effect.fail("no")))
@@ -95,7 +95,7 @@ describe("GroupCommit", () => {
 
   it.effect("finishes a transaction that has begun when its caller is interrupted", () =>
     Effect.gen(function* () {
-      const transactions = yield* GroupCommit
+      const transactions = yield* Transactions
       const sql = yield* SqlClient
       const fiber = yield* Effect.forkChild(transactions.run(Effect.provideService(insert("a"), SqlClient, sql)), {
         startImmediately: true
@@ -107,7 +107,7 @@ describe("GroupCommit", () => {
 
   it.effect("runs after-commit effects only after the commit", () =>
     Effect.gen(function* () {
-      const transactions = yield* GroupCommit
+      const transactions = yield* Transactions
       const sql = yield* SqlClient
       const seen: Array<ReadonlyArray<string>> = []
       const look = Effect.provideService(names, SqlClient, sql).pipe(

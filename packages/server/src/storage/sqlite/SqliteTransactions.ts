@@ -1,5 +1,5 @@
 /**
- * Groups small transactions: those that arrive while another one runs share the next commit.
+ * Runs transactions on SQLite in groups: those that arrive while another one runs share the next commit.
  *
  * A transaction is a function whose statements run at once, so no fiber of this process runs
  * between the first and the last statement of a group. Each one still succeeds or fails by itself:
@@ -13,7 +13,7 @@ import type { Connection } from "effect/sql/SqlConnection"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import * as Batches from "../../internal/Batches.ts"
-import type { GroupCommit, LocalStatement, LocalValues } from "../sql/GroupCommit.ts"
+import type { LocalStatement, LocalValues, Transactions } from "../sql/Transactions.ts"
 import { prepareStatement } from "./prepareStatement.ts"
 import { isInput, sqlError } from "./sqliteConnection.ts"
 import { isOfDisk } from "./sqliteErrors.ts"
@@ -165,7 +165,7 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
       )
     )
 
-  const service: GroupCommit["Service"] = {
+  const service: Transactions["Service"] = {
     run: (body) => Effect.uninterruptible(sql.withTransaction(body)),
     prepare: (text) => {
       const statement = prepare(text)

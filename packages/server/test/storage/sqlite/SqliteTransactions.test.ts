@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { GroupCommit } from "../../../src/storage/sql/GroupCommit.ts"
+import { Transactions } from "../../../src/storage/sql/Transactions.ts"
 import * as Migrations from "../../../src/storage/sql/Migrations.ts"
 import * as SqliteClient from "../../../src/storage/sqlite/SqliteClient.ts"
 import { mapSqlError } from "../../../src/storage/sql/StorageError.ts"
@@ -27,7 +27,7 @@ const makeDatabase = (commits: { count: number }) =>
 
 /** A function that writes a name in a transaction whose statements run at once. */
 const writer = Effect.gen(function* () {
-  const { local } = yield* GroupCommit
+  const { local } = yield* Transactions
   if (local === undefined) return yield* Effect.die("SQLite is in this process")
   const insert = local.prepare("INSERT INTO milestones (name, reached_at) VALUES (:name, :now)")
   return <A, E>(name: string, end: () => Exit.Exit<A, E>) =>
@@ -43,8 +43,8 @@ const names = Effect.gen(function* () {
   return rows.map((row) => row.name)
 })
 
-describe("shared commits", () => {
-  it.effect("commit transactions that succeed and roll back those that fail, in few commits", () => {
+describe("transactions on SQLite that share a commit", () => {
+  it.effect("are committed if they succeed and rolled back if they fail, in few commits", () => {
     const commits = { count: 0 }
     return Effect.gen(function* () {
       const write = yield* writer
@@ -110,7 +110,7 @@ describe("shared commits", () => {
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const write = yield* writer
-      const { prepare } = yield* GroupCommit
+      const { prepare } = yield* Transactions
       const remove = prepare("DELETE FROM milestones WHERE name = ?1")
       const outer = sql.withTransaction(
         Effect.gen(function* () {

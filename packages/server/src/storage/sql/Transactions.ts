@@ -1,9 +1,10 @@
 /**
  * Small transactions, many of which run at the same time.
  *
- * On SQLite the commit is most of the cost of a small transaction, and there is only one writer, so
- * waiting ones share a commit (`storage/sqlite/sharedCommits.ts`). Postgres itself writes the
- * commits of concurrent connections together.
+ * On SQLite the commit is most of the cost of a small transaction, and there is only one writer. So
+ * transactions of one statement, and those whose statements run at once, share a commit while they
+ * wait (`storage/sqlite/SqliteTransactions.ts`). Postgres itself writes the commits of concurrent
+ * connections together.
  */
 import { Context, type Effect, type Exit } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
@@ -40,8 +41,8 @@ export interface LocalTransactions {
 }
 
 /** Runs transactions. */
-export class GroupCommit extends Context.Service<
-  GroupCommit,
+export class Transactions extends Context.Service<
+  Transactions,
   {
     /**
      * Runs `body` in a transaction and returns when it is committed. A failure rolls it back.
@@ -59,4 +60,4 @@ export class GroupCommit extends Context.Service<
     /** Undefined if the database is in another process. */
     readonly local: LocalTransactions | undefined
   }
->()("@model-gateway/server/storage/sql/GroupCommit") {}
+>()("@model-gateway/server/storage/sql/Transactions") {}
