@@ -4,32 +4,35 @@
  * @since 0.1.0
  */
 
-/** The edit distance (Levenshtein) between two texts. */
-const distance = (a: string, b: string): number => {
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (const [i, left] of Array.from(a).entries()) {
+/**
+ * The edit distance (Levenshtein) between two texts, where each character of `whole` before and
+ * after `part` counts `outside`.
+ */
+const distance = (part: string, whole: string, outside: number): number => {
+  let previous = Array.from({ length: whole.length + 1 }, (_, index) => index * outside)
+  for (const [i, left] of Array.from(part).entries()) {
+    const insertion = i + 1 === part.length ? outside : 1
     const current = [i + 1]
-    for (const [j, right] of Array.from(b).entries()) {
+    for (const [j, right] of Array.from(whole).entries()) {
       const replaced = (previous[j] ?? 0) + (left === right ? 0 : 1)
-      current.push(Math.min(replaced, (previous[j + 1] ?? 0) + 1, (current[j] ?? 0) + 1))
+      current.push(Math.min(replaced, (previous[j + 1] ?? 0) + 1, (current[j] ?? 0) + insertion))
     }
     previous = current
   }
   return previous.at(-1) ?? 0
 }
 
-/** A shorter name is a part of too many others. */
+/** A shorter name resembles a part of too many others. */
 const minPartLength = 3
 
-const isPart = (part: string, whole: string): boolean => part.length >= minPartLength && whole.includes(part)
-
 /**
- * How far two names are apart, without regard to case. What a name lacks to one that it is a part
- * of, such as `limit` to `limit_usd`, counts a quarter of a mistyped character.
+ * How far two names are apart, without regard to case. What the shorter one lacks at its ends, such
+ * as `limit` or `limt` to `limit_usd`, counts a quarter of a mistyped character.
  */
 const farness = (a: string, b: string): number => {
-  const [left, right] = [a.toLowerCase(), b.toLowerCase()]
-  return distance(left, right) / (isPart(left, right) || isPart(right, left) ? 4 : 1)
+  const [part, whole] = [a.toLowerCase(), b.toLowerCase()].toSorted((left, right) => left.length - right.length)
+  if (part === undefined || whole === undefined) return 0
+  return distance(part, whole, part.length < minPartLength ? 1 : 1 / 4)
 }
 
 /**

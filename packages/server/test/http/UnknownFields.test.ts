@@ -65,6 +65,7 @@ it.layer(layer(), { excludeTestServices: true })("a field that an operation does
       for (const [path, body, field, meant] of [
         ["/guardrails", { name: "g", limit: 5 }, "limit", "limit_usd"],
         ["/guardrails", { name: "g", Limit_USD: 5 }, "Limit_USD", "limit_usd"],
+        ["/guardrails", { name: "g", limt: 3 }, "limt", "limit_usd"],
         ["/keys", { name: "k", limt: 5 }, "limt", "limit"],
         ["/keys", { name: "k", external: { user: "u", apikey: "k" } }, "external.apikey", "api_key"],
         ["/byok", { provider: "cohere", key: "co-1234567890", is_require: true }, "is_require", "is_required"],
