@@ -50,7 +50,7 @@ export const maxPartBytes = 512 * 1024
 
 /**
  * The most bytes of an event that is read. The bounds of requests keep events well below it: their
- * largest field is `trace`, with 64 KiB. An event of an earlier release may be larger.
+ * largest field is `trace`, with 64 KiB.
  */
 export const maxEventBytes = 256 * 1024
 

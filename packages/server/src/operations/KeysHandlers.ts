@@ -94,11 +94,7 @@ const withDescendants = (key: typeof Keys.Key.Type, descendants = 0): typeof Key
 /** A new key as it is stored for its `Idempotency-Key`: with the salt of its secret text. */
 const Created = Schema.fromJsonString(
   Schema.Struct({
-    data: Schema.Struct({
-      ...Keys.Key.fields,
-      // A response that an earlier release has stored does not have the field.
-      is_free_tier: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false)))
-    }),
+    data: Keys.Key,
     salt: Schema.String
   })
 )

@@ -16,7 +16,7 @@ import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 
 const timeOrNull = (millis: number | null): string | null => (millis === null ? null : Timestamp.fromMillis(millis))
 
-/** Queries often contain tokens, and a job of an earlier release may have a URL with a password. */
+/** Without the query, which often contains tokens. */
 const publicUrl = (text: string): string => {
   const url = URL.parse(text)
   return url === null ? "" : `${url.origin}${url.pathname}`

@@ -19,7 +19,7 @@ import type { StorageError } from "../storage/sql/StorageError.ts"
 export const Candidate = Schema.Struct({
   provider: Schema.String,
   upstream_model: Schema.String,
-  /** The id of the credential. Jobs from earlier releases have none: they use the gateway's own. */
+  /** The id of the credential. Absent: the gateway's own. */
   credential: Schema.optionalKey(Schema.String),
   /** In micro-credits. */
   cost_micro: Schema.Int,

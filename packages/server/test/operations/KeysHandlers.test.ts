@@ -240,20 +240,6 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
     })
   )
 
-  it.effect("repeats the response of a new key that a release without is_free_tier has stored", () =>
-    Effect.gen(function* () {
-      const { managementKey: key } = yield* TestGateway
-      const sql = yield* SqlClient
-      const create = post(path, { name: "early" }, { key, headers: { "idempotency-key": "early" } })
-      const first = created((yield* create).text)
-      const stored = `,"is_free_tier":false`
-      const changed = yield* sql`UPDATE idempotency SET body = REPLACE(body, ${stored}, '')
-        WHERE body LIKE ${`%${stored}%`} AND idempotency_key = 'early' RETURNING body`
-      expect(changed).toHaveLength(1)
-      expect(created((yield* create).text)).toEqual(first)
-    })
-  )
-
   it.effect("counts what a key has spent by day, week and month [spec D24 D25]", () =>
     Effect.gen(function* () {
       const { ask, managementKey: key } = yield* TestGateway

@@ -26,17 +26,17 @@ it.effect("a database is opened again with its data", () =>
 it.effect("a later migration runs once, on a new database and on one that has the earlier ones", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
+    const run = sql`SELECT migration_id, name FROM schema_migrations ORDER BY migration_id`
+    const earlier = yield* run
+    const next = earlier.length + 1
     const later = {
       ...Migrations.migrations,
-      "0002_later": Effect.asVoid(sql`ALTER TABLE files ADD COLUMN later TEXT`)
+      [`${String(next).padStart(4, "0")}_later`]: Effect.asVoid(sql`ALTER TABLE files ADD COLUMN later TEXT`)
     }
     yield* Migrations.runAll(later)
     yield* Migrations.runAll(later)
     expect(yield* sql`SELECT later FROM files`).toEqual([])
-    expect(yield* sql`SELECT migration_id, name FROM schema_migrations ORDER BY migration_id`).toMatchObject([
-      { migration_id: 1, name: "baseline" },
-      { migration_id: 2, name: "later" }
-    ])
+    expect(yield* run).toEqual([...earlier, { migration_id: next, name: "later" }])
   }).pipe(Effect.provide(layer))
 )
 

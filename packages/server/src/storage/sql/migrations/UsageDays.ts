@@ -76,7 +76,7 @@ const boundedModel = `CASE WHEN length(NEW.model) > ${maxModelLength} THEN '${ot
 
 /** The JSON is read once, because this runs in every paid request. */
 const postgresTrigger = [
-  `CREATE FUNCTION gateway_usage_days_2() RETURNS trigger LANGUAGE plpgsql AS $$
+  `CREATE FUNCTION gateway_usage_days() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   usage json := NEW.usage::json;
   prompt numeric := CAST(${promptOf("usage")} AS NUMERIC);
@@ -86,7 +86,7 @@ BEGIN
   ${addTo("counted", "prompt", "completion")}
   RETURN NULL;
 END $$`,
-  "CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger FOR EACH ROW EXECUTE FUNCTION gateway_usage_days_2()"
+  "CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger FOR EACH ROW EXECUTE FUNCTION gateway_usage_days()"
 ]
 
 const sqliteTrigger = [
