@@ -1,4 +1,5 @@
-// What every package's tests have in common. A package's vitest.config.ts merges this with what is its own.
+// What every package's tests have in common. A package's vitest.config.ts merges this with what is
+// its own.
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import type { InlineConfig, ProjectConfig } from "vitest/node"

@@ -11,8 +11,8 @@ const brotli = promisify(brotliCompress)
 const gzipped = promisify(gzip)
 
 /**
- * Writes a `.br` and a `.gz` copy of each file, if they are smaller, at the highest compression. The
- * gateway then need not compress responses.
+ * Writes a `.br` and a `.gz` copy of each file, if they are smaller, at the highest compression.
+ * The gateway then need not compress responses.
  */
 const compressed: Plugin = {
   name: "compressed",

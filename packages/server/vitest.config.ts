@@ -19,7 +19,8 @@ export default defineConfig({
   test: {
     // Both share one Postgres.
     ...run,
-    // Two files at a time on two cores too, where vitest runs one: the tests wait for timers and for processes.
+    // Two files at a time on two cores too, where vitest runs one: the tests wait for timers and
+    // for processes.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       { test: { ...project, testTimeout, name: "sqlite" } },

@@ -11,7 +11,9 @@ export interface Section {
   readonly title: string
   /** A short introduction, in Markdown. */
   readonly about: string
-  /** Rules by the ids of their statements. A rule that lists values has an id for each, in order. */
+  /**
+   * Rules by the ids of their statements. A rule that lists values has an id for each, in order.
+   */
   readonly rules: Readonly<Record<string, string>>
 }
 

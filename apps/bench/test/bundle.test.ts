@@ -1,7 +1,7 @@
 // A size that grows by more than 5 % fails here. To accept it, in apps/bench:
 //   UPDATE_BUNDLE_SIZES=1 ../../node_modules/.bin/vitest run test/bundle.test.ts
-// It measures the output of `pnpm build`: tsc alone omits the comments by which bundlers drop unused
-// code.
+// It measures the output of `pnpm build`: tsc alone omits the comments by which bundlers drop
+// unused code.
 import { readFileSync, writeFileSync } from "node:fs"
 import { Schema } from "effect"
 import { expect, it } from "vitest"

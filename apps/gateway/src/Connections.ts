@@ -20,8 +20,8 @@ export interface Connections {
    */
   readonly begin: () => void
   /**
-   * Accepts the connections that wait, and stops listening. New requests wait meanwhile, for
-   * some milliseconds and at most 5 seconds, and are then handled. Connections that are idle afterwards
+   * Accepts the connections that wait, and stops listening. New requests wait meanwhile, for some
+   * milliseconds and at most 5 seconds, and are then handled. Connections that are idle afterwards
    * stay open for one second, because their next request may be on its way.
    */
   readonly stopListening: () => Promise<void>
@@ -174,7 +174,9 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
     phase = "begun"
   }
 
-  /** Lets requests wait until the returned function is called, as before the service has started. */
+  /**
+   * Lets requests wait until the returned function is called, as before the service has started.
+   */
   const pause = (): (() => void) => {
     const removed = listeners.flatMap(({ event, listener }) =>
       server

@@ -1,4 +1,6 @@
-/** What a process leaves behind when it ends without having stopped, and what the next start says. */
+/**
+ * What a process leaves behind when it ends without having stopped, and what the next start says.
+ */
 import { Schema } from "effect"
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"

@@ -1,6 +1,6 @@
 /**
- * What models of each vendor take, ignore and count of a request, through the executable: over plain
- * HTTP, and with the client. A double of each vendor says what it was sent.
+ * What models of each vendor take, ignore and count of a request, through the executable: over
+ * plain HTTP, and with the client. A double of each vendor says what it was sent.
  */
 import * as Models from "@model-gateway/core/Models"
 import { Schema } from "effect"

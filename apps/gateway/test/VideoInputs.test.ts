@@ -1,6 +1,6 @@
 /**
- * What callers write about a video, through the executable, at a double of fal: over plain HTTP, and
- * with the client.
+ * What callers write about a video, through the executable, at a double of fal: over plain HTTP,
+ * and with the client.
  */
 import type * as Video from "@model-gateway/core/Video"
 import * as VideoModels from "@model-gateway/core/VideoModels"
@@ -52,7 +52,9 @@ const start = async () => {
       const sent: unknown = JSON.parse(fal.state.requests.findLast(({ method }) => method === "POST")?.text ?? "null")
       return { first, job, sent }
     },
-    /** Expects that a request is refused for one field before fal is called. Returns the message. */
+    /**
+     * Expects that a request is refused for one field before fal is called. Returns the message.
+     */
     refused: async (request: Video.Request, path: string) => {
       const before = fal.state.requests.length
       const refusal: unknown = await way.submitVideo({ prompt: "a harbor", ...request }).then(

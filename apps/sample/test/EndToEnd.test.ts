@@ -9,7 +9,9 @@ import { sample, start } from "./Processes.ts"
 
 const gateway = fileURLToPath(new URL("./dist/main.js", import.meta.resolve("@model-gateway/gateway/package.json")))
 
-/** A gateway on a free port with a folder of its own, and the two keys that its first run prints. */
+/**
+ * A gateway on a free port with a folder of its own, and the two keys that its first run prints.
+ */
 const serve = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const folder = yield* fs.makeTempDirectoryScoped()

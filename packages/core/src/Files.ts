@@ -43,8 +43,8 @@ import { fileForm } from "./internal/form.ts"
 import * as Operation from "./Operation.ts"
 
 /**
- * The provider that stores a file outside the service's own storage. The caller's provider key for that
- * provider is used.
+ * The provider that stores a file outside the service's own storage. The caller's provider key for
+ * that provider is used.
  *
  * Specification: "DELETE /files/{file_id}".
  *

@@ -100,8 +100,8 @@ export const Preferences = Schema.Struct({
   require_parameters: preference(Schema.Boolean),
   /**
    * Options by provider name, at most 16 KiB of JSON each. Only the entry of the provider that
-   * serves the request is sent to it, as it is. A 400 if a field of it changes the price, the model,
-   * the credential, where results are sent, or the form of the provider's answer.
+   * serves the request is sent to it, as it is. A 400 if a field of it changes the price, the
+   * model, the credential, where results are sent, or the form of the provider's answer.
    */
   options: Schema.optionalKey(
     Schema.Record(Schema.String, Schema.Record(Schema.String, FreeForm).check(isMaxJsonBytes(maxOptionBytes)))

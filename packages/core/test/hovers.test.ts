@@ -1,4 +1,7 @@
-/** The types of the client's methods as an editor shows them: as the compiler prints them in an error. */
+/**
+ * The types of the client's methods as an editor shows them: as the compiler prints them in an
+ * error.
+ */
 import { execFile } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

@@ -89,7 +89,8 @@ it("loads no code that makes the OpenAPI document", async () => {
   })
   const loaded = Schema.decodeSync(Schema.fromJsonString(Schema.Array(Schema.String)))(stdout)
   expect(loaded.filter((url) => url.endsWith("/core/dist/Gateway.js"))).toHaveLength(1)
-  // `HttpApi` describes the contract; `OpenApi` and the modules of Effect that import it are for servers.
+  // `HttpApi` describes the contract; `OpenApi` and the modules of Effect that import it are for
+  // servers.
   expect(loaded.filter((url) => url.endsWith("/http-api/HttpApi.js"))).toHaveLength(1)
   expect(loaded.filter((url) => /open-?api|codeSamples|descriptions/i.test(url))).toEqual([])
 })

@@ -1,9 +1,11 @@
 /**
  * Runway's video models: tasks that make a video from text or from an image.
  *
- * Protocol: https://docs.dev.runwayml.com/api/. Errors: https://docs.dev.runwayml.com/errors/errors/
- * and https://docs.dev.runwayml.com/errors/task-failures/. Inputs:
- * https://docs.dev.runwayml.com/assets/inputs/. Prices: https://docs.dev.runwayml.com/guides/pricing/.
+ * Protocol: https://docs.dev.runwayml.com/api/. Errors:
+ * https://docs.dev.runwayml.com/errors/errors/ and
+ * https://docs.dev.runwayml.com/errors/task-failures/. Inputs:
+ * https://docs.dev.runwayml.com/assets/inputs/. Prices:
+ * https://docs.dev.runwayml.com/guides/pricing/.
  *
  * @since 0.1.0
  */

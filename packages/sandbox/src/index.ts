@@ -1,6 +1,6 @@
 /**
- * Models that need no upstream and no key: keyword and image ranking, keypad tones, title cards, and failures
- * for tests.
+ * Models that need no upstream and no key: keyword and image ranking, keypad tones, title cards,
+ * and failures for tests.
  *
  * @since 0.1.0
  */

@@ -137,7 +137,10 @@ describe("Bm25.rank", () => {
     })
   )
 
-  /** Inputs on which a careless implementation takes long: by folding, by segmenting, or by the number of words. */
+  /**
+   * Inputs on which a careless implementation takes long: by folding, by segmenting, or by the
+   * number of words.
+   */
   const hostile = {
     "combining marks": "\u0301\u0316",
     "combining marks of many classes": "\u0316\u0301\u0345\u0327\u05b0",
@@ -164,8 +167,8 @@ describe("Bm25.rank", () => {
     Effect.gen(function* () {
       const plain = Math.min(yield* seconds(long("и я ")), yield* seconds(long("и я ")))
       const text = long(pattern)
-      // A pause of the machine can lengthen one run, hence the best of several. Time that grows with the square of the
-      // length would be some hundred times that of plain text.
+      // A pause of the machine can lengthen one run, hence the best of several. Time that grows
+      // with the square of the length would be some hundred times that of plain text.
       let best = Infinity
       for (let run = 0; run < 5 && best > 20 * plain; run++) best = Math.min(best, yield* seconds(text))
       assert.isBelow(best, 20 * plain)

@@ -154,7 +154,8 @@ describe("TitleCard.render", () => {
       yield* Deferred.await(begun)
       yield* Fiber.interrupt(rendering)
       const before = heard
-      // A second render takes long enough for the first one to be heard of again, were it still there.
+      // A second render takes long enough for the first one to be heard of again, were it still
+      // there.
       yield* render(small)
       assert.strictEqual(heard, before)
     })

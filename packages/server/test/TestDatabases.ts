@@ -6,7 +6,9 @@ import * as TestStorage from "./TestStorage.ts"
 /** A kind of database. */
 export interface Database {
   readonly name: "sqlite" | "postgres"
-  /** The location of a new database, for `TestStorage.layerAt`. It is deleted when the scope closes. */
+  /**
+   * The location of a new database, for `TestStorage.layerAt`. It is deleted when the scope closes.
+   */
   readonly create: Effect.Effect<string, never, Scope.Scope>
   /** The stores over a new database. */
   readonly layer: ReturnType<typeof TestStorage.layerAt>

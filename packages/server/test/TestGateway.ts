@@ -1,4 +1,6 @@
-/** The whole service on its own port, over a temporary folder, and a client that sends plain HTTP. */
+/**
+ * The whole service on its own port, over a temporary folder, and a client that sends plain HTTP.
+ */
 import { NodeHttpServer, NodeServices } from "@effect/platform-node"
 import type { Offers } from "@model-gateway/offers/Offer"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"

@@ -102,14 +102,18 @@ export const createSqlite = Effect.map(Effect.orDie(temporaryFolder), (folder) =
 /** Only vitest can load it, and processes that tests start load this module. */
 const testPostgres = Effect.promise(() => import("./TestPostgres.ts"))
 
-/** The kind of database of this run: vitest.config.ts lists the suites that also run on Postgres. */
+/**
+ * The kind of database of this run: vitest.config.ts lists the suites that also run on Postgres.
+ */
 export const kind = process.env["TEST_DATABASE"] === "postgres" ? "postgres" : "sqlite"
 
 /** The location of a new database of this run's kind, which is deleted when the scope closes. */
 export const create: Effect.Effect<string, never, Scope.Scope> =
   kind === "sqlite" ? createSqlite : Effect.flatMap(testPostgres, ({ create }) => create)
 
-/** Like {@link create}, for a database without tables. On SQLite, its folder does not exist either. */
+/**
+ * Like {@link create}, for a database without tables. On SQLite, its folder does not exist either.
+ */
 export const createEmpty: Effect.Effect<string, never, Scope.Scope> =
   kind === "sqlite"
     ? Effect.map(Effect.orDie(temporaryFolder), (folder) => `${folder}/new/gateway.db`)

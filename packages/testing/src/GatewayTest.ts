@@ -122,8 +122,8 @@ export interface Options extends Partial<GatewayConfig.Options> {
 
 /**
  * Makes an `HttpClient` that responds with the handlers, for clients other than `Gateway`. Closing
- * the scope fails with the first {@link ScriptError}, or other defect of a handler, that the program
- * has not failed with.
+ * the scope fails with the first {@link ScriptError}, or other defect of a handler, that the
+ * program has not failed with.
  *
  * @category constructors
  * @since 0.1.0

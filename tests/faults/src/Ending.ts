@@ -1,4 +1,6 @@
-/** What must hold at the end of a run, when faults have stopped and nothing is under way any more. */
+/**
+ * What must hold at the end of a run, when faults have stopped and nothing is under way any more.
+ */
 import * as Attempt from "../../../packages/server/src/accounting/Attempt.ts"
 import { Event } from "../../../packages/server/src/events/Event.ts"
 import * as Dialect from "../../../packages/server/src/storage/sql/Dialect.ts"
@@ -24,7 +26,9 @@ export interface Options {
   readonly receiver: Receiver
 }
 
-/** Whether nothing is under way: reservations are closed, jobs have ended, webhooks have arrived. */
+/**
+ * Whether nothing is under way: reservations are closed, jobs have ended, webhooks have arrived.
+ */
 export const isQuiet = async (database: Database): Promise<boolean> => {
   const left = await database.read([
     "SELECT id FROM intents WHERE state = 'open'",

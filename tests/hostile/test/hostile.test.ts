@@ -1,5 +1,6 @@
-// A short run of `pnpm hostile fuzz` and of the quick attacks, against the real executable. The commands hold the strict
-// bounds on time; here a machine may be slow, so that only what no slow machine explains is a failure.
+// A short run of `pnpm hostile fuzz` and of the quick attacks, against the real executable. The
+// commands hold the strict bounds on time; here a machine may be slow, so that only what no slow
+// machine explains is a failure.
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it } from "vitest"

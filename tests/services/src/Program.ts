@@ -43,7 +43,9 @@ export const run = (
     timeout: 600_000
   }).status === 0
 
-/** Whether the packages were installed. Only root can install, and only where there is an apt-get. */
+/**
+ * Whether the packages were installed. Only root can install, and only where there is an apt-get.
+ */
 export const installPackages = (...packages: ReadonlyArray<string>): boolean => {
   if (!isRoot || spawnSync("apt-get", ["--version"]).status !== 0) return false
   const env = { DEBIAN_FRONTEND: "noninteractive" }

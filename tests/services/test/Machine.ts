@@ -9,8 +9,8 @@ import { onTestFinished } from "vitest"
 export const main = join(import.meta.dirname, "../src/main.ts")
 
 /**
- * Finds or installs a program. The apt-get of the machine leaves the file `apt-was-called`, and installs
- * an empty file for each program.
+ * Finds or installs a program. The apt-get of the machine leaves the file `apt-was-called`, and
+ * installs an empty file for each program.
  */
 export const runOnBareMachine = (
   name: string,

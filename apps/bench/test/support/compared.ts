@@ -1,5 +1,5 @@
-// The clients of the table in docs/reference/client-comparison.md. Each makes a call that costs money,
-// as its documentation shows, with its defaults.
+// The clients of the table in docs/reference/client-comparison.md. Each makes a call that costs
+// money, as its documentation shows, with its defaults.
 import { createClient } from "@model-gateway/node/promise"
 import { OpenRouter } from "@openrouter/sdk"
 import OpenAI, { toFile } from "openai"

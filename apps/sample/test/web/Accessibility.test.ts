@@ -1,5 +1,5 @@
-// The page can be used with a keyboard and a screen reader, on narrow and wide screens, in light and
-// dark, and its layout does not shift.
+// The page can be used with a keyboard and a screen reader, on narrow and wide screens, in light
+// and dark, and its layout does not shift.
 import { describe, expect, it } from "vitest"
 import { findings, loadAxe } from "./support/Axe.ts"
 import { fixture, hasBrowser } from "./support/Fixture.ts"

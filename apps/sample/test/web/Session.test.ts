@@ -14,7 +14,8 @@ const keep = (page: Page, key: string, expires_at: string) =>
 const inTenMinutes = () => new Date(Date.now() + 600_000).toISOString()
 
 /**
- * The browser itself reports each rejected request in the console. The tests cause these on purpose.
+ * The browser itself reports each rejected request in the console. The tests cause these on
+ * purpose.
  */
 const ownErrors = (consoleErrors: ReadonlyArray<string>) =>
   consoleErrors.filter((text) => !text.startsWith("Failed to load resource"))

@@ -38,7 +38,9 @@ interface Limits {
   /** A long poll is retried whatever the retry budget. */
   readonly isPatient: boolean
   readonly maxRetries: number
-  /** For all attempts and the delays between them, without the time in which uploads make progress. */
+  /**
+   * For all attempts and the delays between them, without the time in which uploads make progress.
+   */
   readonly deadline: number
   readonly attempt: number
   readonly stall: number

@@ -1,12 +1,11 @@
 /**
- * A double of Deepgram's API for recorded audio on a loopback socket. It checks requests as strictly
- * as the documentation allows, and answers as documented:
+ * A double of Deepgram's API for recorded audio on a loopback socket. It checks requests as
+ * strictly as the documentation allows, and answers as documented:
  * https://developers.deepgram.com/reference/speech-to-text/listen-pre-recorded and
  * https://developers.deepgram.com/docs/errors.
  *
- * It hears what a text file says: audio of the bytes "speech: hello world" is the words "hello world",
- * and so is a WAV file whose samples are these bytes.
- * By hand:
+ * It hears what a text file says: audio of the bytes "speech: hello world" is the words "hello
+ * world", and so is a WAV file whose samples are these bytes. By hand:
  *
  *     node packages/providers/test/support/DeepgramDouble.mjs <key> [port]
  */

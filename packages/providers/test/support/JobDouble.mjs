@@ -13,7 +13,8 @@ export const video = Buffer.from("not really an MP4, but its bytes")
  * - `succeed`
  * - `fail`: with a message that also has what callers must not see
  * - `lose`: the second poll does not find the job
- * - `expire`: the links to the video have expired, until one of them was used and a new one is asked for
+ * - `expire`: the links to the video have expired, until one of them was used and a new one is
+ *   asked for
  * - `empty`: the job succeeds without a video
  */
 export const makeJobs = ({ newId = randomUUID, polls = 2 } = {}) => {

@@ -1,11 +1,11 @@
 /**
- * A double of OpenAI's transcription API, and of those that copy it, on a loopback socket. It checks
- * requests as strictly as the documentation allows, and answers as documented:
+ * A double of OpenAI's transcription API, and of those that copy it, on a loopback socket. It
+ * checks requests as strictly as the documentation allows, and answers as documented:
  * https://platform.openai.com/docs/api-reference/audio/createTranscription and
  * https://platform.openai.com/docs/guides/error-codes.
  *
- * It hears what a text file says: audio of the bytes "speech: hello world" is the words "hello world".
- * Real audio is "…". By hand:
+ * It hears what a text file says: audio of the bytes "speech: hello world" is the words "hello
+ * world". Real audio is "…". By hand:
  *
  *     node packages/providers/test/support/OpenAiDouble.mjs <key> [port]
  */

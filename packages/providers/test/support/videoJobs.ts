@@ -35,7 +35,10 @@ export const started = <D extends JobDouble>(
 /** A call of a vendor's SDK. */
 export const attempt = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: (error) => error })
 
-/** Makes a video of every built-in model that makes one by itself, at each of its durations and resolutions. */
+/**
+ * Makes a video of every built-in model that makes one by itself, at each of its durations and
+ * resolutions.
+ */
 export const makeAll = Effect.fnUntraced(function* (adapter: Adapter, baseUrl: string) {
   for (const { publicId } of adapter.models) {
     const { follow, offer, submit } = yield* offered(adapter, baseUrl, publicId)

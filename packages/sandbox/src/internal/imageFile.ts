@@ -78,8 +78,8 @@ const readJpeg = (bytes: Buffer): ImageFile | string => {
 }
 
 /**
- * No length follows these markers, and none belongs before a frame. A decoder skips them, so that it
- * would find another frame than the one whose size is read here.
+ * No length follows these markers, and none belongs before a frame. A decoder skips them, so that
+ * it would find another frame than the one whose size is read here.
  */
 const hasNoLength = (marker: number): boolean => marker < 0xc0 || (marker >= 0xd0 && marker <= 0xd9)
 

@@ -68,8 +68,8 @@ export class EphemeralKeys extends Context.Service<
     /** Deletes all ephemeral keys of a parent. */
     readonly removeAllOf: (parentHash: string) => Effect.Effect<void, StorageError>
     /**
-     * Deletes keys that expired at least an hour ago. Returns their number. `layerBackground` runs it
-     * regularly.
+     * Deletes keys that expired at least an hour ago. Returns their number. `layerBackground` runs
+     * it regularly.
      */
     readonly purge: Effect.Effect<number, StorageError>
   }

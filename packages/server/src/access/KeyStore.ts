@@ -2,8 +2,8 @@
  * Creates, authenticates, lists, updates and deletes API keys.
  *
  * Only the SHA-256 of a key is stored. Lookups use that hash, so their timing reveals nothing about
- * any key. Authentication results are cached for a few seconds ({@link CallerCache}): a change made in
- * this process takes effect immediately, one made in another process within that time. Expiry is
+ * any key. Authentication results are cached for a few seconds ({@link CallerCache}): a change made
+ * in this process takes effect immediately, one made in another process within that time. Expiry is
  * checked at every use.
  *
  * An ephemeral key is looked up first, then its parent. Each has its own cache entry, so an

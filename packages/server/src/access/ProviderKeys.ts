@@ -2,8 +2,8 @@
  * The provider keys that the callers of a workspace have stored.
  *
  * Secrets are encrypted by the {@link Vault}. The keys of a workspace are cached for a few seconds,
- * like callers in `CallerCache`: a change made in this process takes effect immediately, one made in
- * another process within that time.
+ * like callers in `CallerCache`: a change made in this process takes effect immediately, one made
+ * in another process within that time.
  */
 import type { Credential } from "@model-gateway/offers/Offer"
 import { Clock, Context, Data, Effect, Layer, Redacted } from "effect"

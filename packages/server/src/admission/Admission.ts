@@ -127,8 +127,8 @@ export class Admission extends Context.Service<
       idempotencyKey: string | undefined
     ) => Effect.Effect<void, PaymentRequired>
     /**
-     * As {@link requireCredits}, for a request that goes to one of these offers with a credential of
-     * the gateway. Fails for a key of the free tier if each of them has a price.
+     * As {@link requireCredits}, for a request that goes to one of these offers with a credential
+     * of the gateway. Fails for a key of the free tier if each of them has a price.
      */
     readonly canPay: (
       caller: Caller,
@@ -147,8 +147,8 @@ export class Admission extends Context.Service<
     ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, R | RequestContext>
     /**
      * Admits a job. `submit` writes it in one transaction with {@link JobAdmission}. It is called
-     * again with `isByokOnly` if the first call fails for a lack of credits or free requests and the
-     * caller has provider keys.
+     * again with `isByokOnly` if the first call fails for a lack of credits or free requests and
+     * the caller has provider keys.
      */
     readonly accept: <A, E, R>(
       request: PaidRequest<A>,

@@ -86,10 +86,10 @@ export class Idempotency extends Context.Service<
   Idempotency,
   {
     /**
-     * Claims the key, or returns the stored answer. Waits while another request has claimed the key; only
-     * that wait can be interrupted. A claim must be ended: by `complete` in the transaction of the
-     * work, or by `abandon` if there is no answer. Call this where nothing can interrupt between
-     * the two.
+     * Claims the key, or returns the stored answer. Waits while another request has claimed the
+     * key; only that wait can be interrupted. A claim must be ended: by `complete` in the
+     * transaction of the work, or by `abandon` if there is no answer. Call this where nothing can
+     * interrupt between the two.
      */
     readonly begin: (request: IdempotentRequest) => Effect.Effect<Begun, IdempotencyConflict | StorageError>
     /**
@@ -163,8 +163,8 @@ export const make = Effect.gen(function* () {
     `DELETE FROM idempotency WHERE scope = ?1 AND idempotency_key = ?2 AND owner = ?3`
   )
   /**
-   * Keys that a request of this process has claimed or is claiming. Other requests wait here, so that at
-   * most one of them queries the database.
+   * Keys that a request of this process has claimed or is claiming. Other requests wait here, so
+   * that at most one of them queries the database.
    */
   const slots = new Map<string, Slot>()
 

@@ -46,7 +46,10 @@ export interface Length {
 export interface Room {
   /** Acquires memory for each chunk before it is passed on. */
   readonly arriving: <E, R>(body: Stream.Stream<Uint8Array, E, R>) => Stream.Stream<Uint8Array, E | BodyMemoryFull, R>
-  /** Reads a body that is no longer than {@link firstRoom}, whose memory was acquired with the first part. */
+  /**
+   * Reads a body that is no longer than {@link firstRoom}, whose memory was acquired with the first
+   * part.
+   */
   readonly reading: <A, E, R>(read: Effect.Effect<A, E, R>) => Effect.Effect<A, E | BodyMemoryFull, R>
 }
 
@@ -54,7 +57,9 @@ export interface Room {
 export class BodyMemory extends Context.Service<
   BodyMemory,
   {
-    /** Waits for memory for the first part of a body, then runs the effect, and releases the memory. */
+    /**
+     * Waits for memory for the first part of a body, then runs the effect, and releases the memory.
+     */
     readonly withRoom: <A, E, R>(
       owner: Owner,
       length: Length,

@@ -9,7 +9,9 @@ import * as MonotonicTime from "./MonotonicTime.ts"
 
 /** The entries by their key. */
 export interface ShortCache<A, E> {
-  /** Looks the entry up if it is missing. A change of the system clock does not prolong its life. */
+  /**
+   * Looks the entry up if it is missing. A change of the system clock does not prolong its life.
+   */
   readonly get: (key: string) => Effect.Effect<A, E>
   readonly evict: (key: string) => Effect.Effect<void>
   readonly evictAll: Effect.Effect<void>

@@ -60,8 +60,8 @@ const modules: { readonly [name: string]: { readonly [name: string]: unknown } }
 }
 
 /**
- * Whether a part of the client, such as `Rerank.rerank`, is a function. `CurrentKey.currentKey` is an
- * effect.
+ * Whether a part of the client, such as `Rerank.rerank`, is a function. `CurrentKey.currentKey` is
+ * an effect.
  */
 export const isFunction = (client: string): boolean => {
   const [module = "", name = ""] = client.split(".")
@@ -164,6 +164,8 @@ export const nameOfForm = (schema: Schema.Top): string | undefined => registry()
 /** The path of the constant that a component is made of. */
 export const pathOf = (component: string): Path | undefined => registry().paths.get(component)
 
-/** The path of an operation, such as `Rerank.rerank`, which is that of the function that calls it. */
+/**
+ * The path of an operation, such as `Rerank.rerank`, which is that of the function that calls it.
+ */
 export const pathOfOperation = (operation: Operation.Operation): Path | undefined =>
   registry().operations.get(operation)

@@ -62,8 +62,9 @@ export class VideoJobs extends Context.Service<
   VideoJobs,
   VideoTransitions.VideoTransitions & {
     /**
-     * Inserts the row and wakes a worker, in one transaction. `reserve` runs in it first and reserves
-     * the cost; `withinTransaction` runs in it last. If one of them fails, no job is created.
+     * Inserts the row and wakes a worker, in one transaction. `reserve` runs in it first and
+     * reserves the cost; `withinTransaction` runs in it last. If one of them fails, no job is
+     * created.
      */
     readonly submit: <E, R, E2 = never, R2 = never>(
       input: SubmitVideo,

@@ -1,5 +1,5 @@
-// Texts that callers write, random from a seed: each request is either refused before an upstream is
-// called, or it is served, charged and in the books.
+// Texts that callers write, random from a seed: each request is either refused before an upstream
+// is called, or it is served, charged and in the books.
 import { describe, expect, it } from "@effect/vitest"
 import type { Offers } from "@model-gateway/offers/Offer"
 import { Effect, Redacted } from "effect"

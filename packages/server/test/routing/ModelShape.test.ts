@@ -1,4 +1,5 @@
-// What GET `/videos/models` says of every built-in video model is what requests are checked against.
+// What GET `/videos/models` says of every built-in video model is what requests are checked
+// against.
 import { NodeHttpClient } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
 import { AspectRatio, type FrameType, Resolution } from "@model-gateway/core/Video"

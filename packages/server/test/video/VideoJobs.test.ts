@@ -45,7 +45,9 @@ const moves = [
 
 const other = { provider: "other", upstream_model: "test/film", credential: "gateway", cost_micro: 40_000, duration: 5 }
 
-/** Makes the move, by a worker that has read the row as it is, or as it was before its last change. */
+/**
+ * Makes the move, by a worker that has read the row as it is, or as it was before its last change.
+ */
 const apply = Effect.fnUntraced(function* (move: (typeof moves)[number], seen: VideoJob) {
   const jobs = yield* VideoJobs
   switch (move) {

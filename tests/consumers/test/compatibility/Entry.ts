@@ -8,8 +8,8 @@
  *    one of `gateway.clients` and checks the decoded result with `expect`. It passes if
  *    `expectation` is true, so an entry that differs checks the difference.
  * 2. Build, then run `vitest run --project compatibility --update` in `tests/consumers`. It writes
- *    the tables of `docs/reference/compatibility.md`. Add `-t "names > keys"` to run one area without
- *    the page.
+ *    the tables of `docs/reference/compatibility.md`. Add `-t "names > keys"` to run one area
+ *    without the page.
  *
  * Entries of an area run one after another, on a gateway that the areas share: create what an entry
  * needs in its `run`, and expect nothing of what others create. A failure of a call is an entry of

@@ -1,5 +1,5 @@
-// The packages as they would be published, and the projects that install them, in a folder outside this repository:
-// inside it they would find the packages' sources by looking upward.
+// The packages as they would be published, and the projects that install them, in a folder outside
+// this repository: inside it they would find the packages' sources by looking upward.
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -46,7 +46,9 @@ export const projects = ["node", "promise", "page", "worker"] as const
 
 export type Project = (typeof projects)[number]
 
-/** Packs every package, and installs the tarballs into copies of the projects; answers their folder. */
+/**
+ * Packs every package, and installs the tarballs into copies of the projects; answers their folder.
+ */
 export const install = async (): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), "model-gateway-consumers-"))
   try {
@@ -60,8 +62,8 @@ export const install = async (): Promise<string> => {
         succeed("pnpm", ["pack", "--out", join(tarballs(folder), `${name}.tgz`)], { cwd })
       )
     )
-    // This repository's lock file makes the versions those that everything else here is tested with, down to the last
-    // dependency, and pnpm's store has them already.
+    // This repository's lock file makes the versions those that everything else here is tested
+    // with, down to the last dependency, and pnpm's store has them already.
     cpSync(join(root, "pnpm-lock.yaml"), join(folder, "pnpm-lock.yaml"))
     const store = (await succeed("pnpm", ["store", "path"], { cwd: root })).trim()
     await succeed(

@@ -1,5 +1,6 @@
-// The server of a page, as its owner would have one: it serves what Vite built, hands out short-lived tokens, and passes
-// the API on, since a gateway lets no other origin's page in by default.
+// The server of a page, as its owner would have one: it serves what Vite built, hands out
+// short-lived tokens, and passes the API on, since a gateway lets no other origin's page in by
+// default.
 import { readFileSync } from "node:fs"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { extname, join, normalize } from "node:path"

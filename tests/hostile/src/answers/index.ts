@@ -1,7 +1,7 @@
 /**
- * `pnpm hostile fuzz-answers`: asks for reranks, transcriptions and videos of upstreams whose answers
- * are random, from a seed. Each response of the gateway must be allowed by the contract and match
- * it, the books must be exact afterwards, and every list must still be readable.
+ * `pnpm hostile fuzz-answers`: asks for reranks, transcriptions and videos of upstreams whose
+ * answers are random, from a seed. Each response of the gateway must be allowed by the contract and
+ * match it, the books must be exact afterwards, and every list must still be readable.
  */
 import { Response as RerankResponse } from "@model-gateway/core/Rerank"
 import { Response as TranscriptionResponse } from "@model-gateway/core/Transcription"

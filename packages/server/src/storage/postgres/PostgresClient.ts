@@ -124,8 +124,8 @@ export const make = Effect.fnUntraced(function* ({
 
 /**
  * The Postgres database as a {@link SqlClient.SqlClient}, with transactions ({@link Transactions}),
- * the table of events ({@link EventLog}), and reads beside them ({@link Reader.Reader}), for as long
- * as the layer lives.
+ * the table of events ({@link EventLog}), and reads beside them ({@link Reader.Reader}), for as
+ * long as the layer lives.
  *
  * @example
  * ```ts

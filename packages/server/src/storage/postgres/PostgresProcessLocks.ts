@@ -38,8 +38,8 @@ export const make = Effect.gen(function* () {
     })
 
   /**
-   * Acquires the lock, until the connection ends. A connection that was lost may still have it: then
-   * nothing is acquired.
+   * Acquires the lock, until the connection ends. A connection that was lost may still have it:
+   * then nothing is acquired.
    */
   const acquireOnce = (id: string, acquired: Deferred.Deferred<void>) =>
     Effect.gen(function* () {

@@ -1,5 +1,6 @@
 /**
- * Runs transactions on SQLite in groups: those that arrive while another one runs share the next commit.
+ * Runs transactions on SQLite in groups: those that arrive while another one runs share the next
+ * commit.
  *
  * A transaction is a function whose statements run at once, so no fiber of this process runs
  * between the first and the last statement of a group. Each one still succeeds or fails by itself:
@@ -108,7 +109,9 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
     return true
   }
 
-  /** Runs `body` in a transaction that is committed if it returns true. Returns what it returned. */
+  /**
+   * Runs `body` in a transaction that is committed if it returns true. Returns what it returned.
+   */
   const transaction = (connection: Connection, body: () => boolean): Effect.Effect<boolean, SqlError> =>
     connection.executeRaw("BEGIN IMMEDIATE", []).pipe(
       Effect.flatMap(() => resultOf(() => Exit.succeed(body()))),

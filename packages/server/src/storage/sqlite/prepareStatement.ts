@@ -1,8 +1,8 @@
 /**
  * Prepares a statement whose parameters are numbered (`?1`), or have no names.
  *
- * Node 22.19 binds numbered parameters only by name. Newer ones also bind them by position, which is
- * how they are passed here.
+ * Node 22.19 binds numbered parameters only by name. Newer ones also bind them by position, which
+ * is how they are passed here.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
 

@@ -1,4 +1,7 @@
-/** The service in this process, and one video through all of it: `node src/serve.ts <an empty folder>`. */
+/**
+ * The service in this process, and one video through all of it: `node src/serve.ts <an empty
+ * folder>`.
+ */
 import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Gateway, VideoProgress } from "@model-gateway/core"
 import { NodeGateway } from "@model-gateway/node"

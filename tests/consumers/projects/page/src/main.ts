@@ -1,4 +1,7 @@
-/** A page as Vite builds it: one call when the button is pressed, with a token that its own server hands out. */
+/**
+ * A page as Vite builds it: one call when the button is pressed, with a token that its own server
+ * hands out.
+ */
 import { BrowserGateway } from "@model-gateway/browser"
 import { Gateway } from "@model-gateway/core"
 import { Effect, ManagedRuntime } from "effect"

@@ -1,4 +1,7 @@
-/** A worker as Cloudflare's runtime wants it: one rerank call for each request, over the runtime's own `fetch`. */
+/**
+ * A worker as Cloudflare's runtime wants it: one rerank call for each request, over the runtime's
+ * own `fetch`.
+ */
 import { Gateway, GatewayConfig } from "@model-gateway/core"
 import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
