@@ -45,7 +45,7 @@ const filesOf = (pattern: string): ReadonlyArray<string> =>
   globSync(pattern, { cwd: root, exclude: ["**/node_modules", "**/dist"] }).map((file) => file.replaceAll("\\", "/"))
 
 const documents = [
-  "README.md",
+  ...filesOf("*.md"),
   ...["docs", "packages", "apps", "tests"].flatMap((folder) => filesOf(`${folder}/**/*.md`))
 ]
 
@@ -62,7 +62,7 @@ it("names sources that exist", () => {
   const sources = filesOf("{packages,apps,tests,scripts}/**/*.{ts,tsx,mjs}")
   const exists = (name: string, document: string) =>
     existsSync(join(dirname(join(root, document)), name)) || sources.some((file) => `/${file}`.endsWith(`/${name}`))
-  const missing = [...documents, "AGENTS.md"].flatMap((document) =>
+  const missing = documents.flatMap((document) =>
     [...readFileSync(join(root, document), "utf8").matchAll(/`([\w./-]+\.(?:ts|tsx|mjs))`/g)].flatMap(([, name = ""]) =>
       exists(name, document) ? [] : [`${document}: ${name}`]
     )
