@@ -2,8 +2,8 @@
 import { createClient, NotFound } from "@model-gateway/node/promise"
 import { Effect } from "effect"
 import { describe, expect, it, onTestFinished } from "vitest"
-import { startCohereDouble } from "../../../packages/providers/test/support/CohereDouble.mjs"
-import { startVoyageDouble } from "../../../packages/providers/test/support/VoyageDouble.mjs"
+import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
+import { startVoyageDouble } from "@model-gateway/test-doubles/VoyageDouble"
 import { firstKey, folder, serve } from "./Executable.ts"
 import { fileOf, offered, refusal } from "./Loaded.ts"
 

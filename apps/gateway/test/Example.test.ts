@@ -6,7 +6,7 @@ import { ConfigProvider, Effect, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it, onTestFinished } from "vitest"
-import { startDouble } from "../../../packages/providers/test/support/Double.mjs"
+import { startDouble } from "@model-gateway/test-doubles/Double"
 import * as Acme from "./example/Acme.ts"
 
 const page = fileURLToPath(new URL("../../../docs/extend/adapters.md", import.meta.url))

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest"
-import { startCohereDouble } from "../../../packages/providers/test/support/CohereDouble.mjs"
+import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
 import { firstKey, folder, serve, type Served } from "./Executable.ts"
 
 const apiKey = "co-secret-0123456789"

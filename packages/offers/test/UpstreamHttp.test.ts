@@ -8,9 +8,9 @@ import { type Credential, gatewayCredential } from "../src/Offer.ts"
 import type { ProviderError, Reason } from "../src/ProviderError.ts"
 import * as ProviderErrors from "../src/ProviderError.ts"
 import * as UpstreamHttp from "../src/UpstreamHttp.ts"
-import { startCohereDouble } from "../../providers/test/support/CohereDouble.mjs"
-import type { Double, Scripted } from "../../providers/test/support/Double.mjs"
-import { recorded, until } from "./support/recorded.mjs"
+import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
+import type { Double, Scripted } from "@model-gateway/test-doubles/Double"
+import { recorded, until } from "@model-gateway/test-doubles/recorded"
 
 const key = "co-secret-0123456789"
 

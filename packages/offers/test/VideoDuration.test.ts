@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { measure, ofBase64 } from "../src/VideoDuration.ts"
-import { mp4 } from "../../providers/test/support/Mp4Double.mjs"
+import { mp4 } from "@model-gateway/test-doubles/Mp4Double"
 
 const read = (file: Buffer) => measure(ofBase64(file.toString("base64")))
 

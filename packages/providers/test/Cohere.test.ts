@@ -6,10 +6,10 @@ import * as Cohere from "../src/Cohere.ts"
 import { type Credential, gatewayCredential, type RerankOffer } from "@model-gateway/offers/Offer"
 import type { Reason } from "@model-gateway/offers/ProviderError"
 import type { RerankRequest } from "@model-gateway/offers/Rerank"
-import { recorded } from "../../offers/test/support/recorded.mjs"
+import { recorded } from "@model-gateway/test-doubles/recorded"
 import { double, key } from "./support/cohere.ts"
-import { documentedMessages } from "./support/CohereDouble.mjs"
-import type { Double, Scripted } from "./support/Double.mjs"
+import { documentedMessages } from "@model-gateway/test-doubles/CohereDouble"
+import type { Double, Scripted } from "@model-gateway/test-doubles/Double"
 
 const request: RerankRequest = {
   query: "green tea",

@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cohere, CohereClientV2, CohereError } from "cohere-ai"
 import { Effect, Schema } from "effect"
 import { double, key } from "./support/cohere.ts"
-import { documentedMessages } from "./support/CohereDouble.mjs"
-import type { Scripted } from "./support/Double.mjs"
+import { documentedMessages } from "@model-gateway/test-doubles/CohereDouble"
+import type { Scripted } from "@model-gateway/test-doubles/Double"
 
 const request = {
   model: "rerank-v3.5",

@@ -5,7 +5,7 @@ import * as AudioSource from "@model-gateway/offers/AudioSource"
 import * as CallProcesses from "@model-gateway/offers/CallProcesses"
 import * as Command from "../src/Command.ts"
 import type { TranscriptionModel } from "@model-gateway/offers/Model"
-import { until } from "../../offers/test/support/recorded.mjs"
+import { until } from "@model-gateway/test-doubles/recorded"
 import { offersOf, services, speaking, told } from "./support/transcription.ts"
 
 const model = (parameters: Schema.JsonObject): TranscriptionModel => ({

@@ -2,7 +2,7 @@
 import { DeepgramClient, DeepgramError } from "@deepgram/sdk"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { documentedErrors, startDeepgramDouble } from "./support/DeepgramDouble.mjs"
+import { documentedErrors, startDeepgramDouble } from "@model-gateway/test-doubles/DeepgramDouble"
 import { started } from "./support/transcription.ts"
 
 const key = "dg-secret-0123456789"

@@ -4,10 +4,10 @@ import type { Upstream } from "@model-gateway/offers/Adapter"
 import * as Fal from "../src/Fal.ts"
 import type { Model } from "@model-gateway/offers/Model"
 import type { VideoRequest } from "@model-gateway/offers/Video"
-import type { Scripted } from "./support/Double.mjs"
-import { documentedMessages, startFalDouble } from "./support/FalDouble.mjs"
-import { video } from "./support/JobDouble.mjs"
-import { mp4, mp4Uri } from "./support/Mp4Double.mjs"
+import type { Scripted } from "@model-gateway/test-doubles/Double"
+import { documentedMessages, startFalDouble } from "@model-gateway/test-doubles/FalDouble"
+import { video } from "@model-gateway/test-doubles/JobDouble"
+import { mp4, mp4Uri } from "@model-gateway/test-doubles/Mp4Double"
 import {
   credential,
   image,

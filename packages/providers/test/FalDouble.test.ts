@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { createFalClient, ApiError, ValidationError } from "@fal-ai/client"
 import { Effect } from "effect"
-import { startFalDouble } from "./support/FalDouble.mjs"
+import { startFalDouble } from "@model-gateway/test-doubles/FalDouble"
 import { attempt, key, started } from "./support/videoJobs.ts"
 
 const double = started(startFalDouble)

@@ -3,7 +3,7 @@ import Anthropic from "@anthropic-ai/sdk"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import OpenAI, { toFile } from "openai"
-import { startAnthropicFilesDouble, startOpenAiFilesDouble } from "./support/FilesDouble.mjs"
+import { startAnthropicFilesDouble, startOpenAiFilesDouble } from "@model-gateway/test-doubles/FilesDouble"
 import { started } from "./support/transcription.ts"
 
 const key = "sk-secret-0123456789"

@@ -8,8 +8,8 @@ import * as Gateway from "../src/Gateway.ts"
 import type { Model } from "@model-gateway/offers/Model"
 import { gatewayCredential } from "@model-gateway/offers/Offer"
 import type { Reason } from "@model-gateway/offers/ProviderError"
-import { recorded } from "../../offers/test/support/recorded.mjs"
-import { type Scripted, startDouble } from "./support/Double.mjs"
+import { recorded } from "@model-gateway/test-doubles/recorded"
+import { type Scripted, startDouble } from "@model-gateway/test-doubles/Double"
 
 const key = "mg_sk_secret0123456789"
 

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { GoogleGenAI } from "@google/genai"
 import { Effect } from "effect"
-import { startGoogleDouble } from "./support/GoogleDouble.mjs"
+import { startGoogleDouble } from "@model-gateway/test-doubles/GoogleDouble"
 import { attempt, key, started } from "./support/videoJobs.ts"
 
 const double = started(startGoogleDouble)

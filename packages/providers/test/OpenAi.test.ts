@@ -5,9 +5,14 @@ import * as Groq from "../src/Groq.ts"
 import type { TranscriptionModel } from "@model-gateway/offers/Model"
 import * as OpenAi from "../src/OpenAi.ts"
 import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
-import { recorded } from "../../offers/test/support/recorded.mjs"
-import type { Double, Scripted } from "./support/Double.mjs"
-import { documentedErrors, fieldsOf, type OpenAiOptions, startOpenAiDouble } from "./support/OpenAiDouble.mjs"
+import { recorded } from "@model-gateway/test-doubles/recorded"
+import type { Double, Scripted } from "@model-gateway/test-doubles/Double"
+import {
+  documentedErrors,
+  fieldsOf,
+  type OpenAiOptions,
+  startOpenAiDouble
+} from "@model-gateway/test-doubles/OpenAiDouble"
 import { offersOf, services, speaking, started, told } from "./support/transcription.ts"
 
 const key = "sk-proj-secret-0123456789"

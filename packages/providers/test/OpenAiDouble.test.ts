@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import OpenAI, { toFile } from "openai"
-import { documentedErrors, startOpenAiDouble } from "./support/OpenAiDouble.mjs"
+import { documentedErrors, startOpenAiDouble } from "@model-gateway/test-doubles/OpenAiDouble"
 import { started } from "./support/transcription.ts"
 
 const key = "sk-proj-secret-0123456789"

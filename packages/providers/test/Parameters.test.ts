@@ -20,8 +20,8 @@ import type { ProviderError } from "@model-gateway/offers/ProviderError"
 import * as Rerank from "@model-gateway/offers/Rerank"
 import * as Transcription from "@model-gateway/offers/Transcription"
 import * as Video from "@model-gateway/offers/Video"
-import { type Double, type Recorded, startDouble } from "./support/Double.mjs"
-import { mp4Uri } from "./support/Mp4Double.mjs"
+import { type Double, type Recorded, startDouble } from "@model-gateway/test-doubles/Double"
+import { mp4Uri } from "@model-gateway/test-doubles/Mp4Double"
 import { services, started } from "./support/transcription.ts"
 
 /** Models of the adapters that have none built in. */

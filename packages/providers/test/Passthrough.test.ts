@@ -9,7 +9,7 @@ import { gatewayCredential, type Offer } from "@model-gateway/offers/Offer"
 import * as Passthrough from "@model-gateway/offers/Passthrough"
 import type { ProviderError } from "@model-gateway/offers/ProviderError"
 import type { VideoRequest } from "@model-gateway/offers/Video"
-import { mp4Uri } from "./support/Mp4Double.mjs"
+import { mp4Uri } from "@model-gateway/test-doubles/Mp4Double"
 import { speaking } from "./support/transcription.ts"
 
 /** Dies on every call, so that what succeeds or fails has called no upstream. */

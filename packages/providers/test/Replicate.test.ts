@@ -4,9 +4,9 @@ import type { Upstream } from "@model-gateway/offers/Adapter"
 import type { Model } from "@model-gateway/offers/Model"
 import * as Replicate from "../src/Replicate.ts"
 import type { VideoRequest } from "@model-gateway/offers/Video"
-import type { Scripted } from "./support/Double.mjs"
-import { video } from "./support/JobDouble.mjs"
-import { documentedMessages, startReplicateDouble, version } from "./support/ReplicateDouble.mjs"
+import type { Scripted } from "@model-gateway/test-doubles/Double"
+import { video } from "@model-gateway/test-doubles/JobDouble"
+import { documentedMessages, startReplicateDouble, version } from "@model-gateway/test-doubles/ReplicateDouble"
 import {
   credential,
   image,

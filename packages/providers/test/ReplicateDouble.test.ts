@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import Client from "replicate"
-import { startReplicateDouble, version } from "./support/ReplicateDouble.mjs"
+import { startReplicateDouble, version } from "@model-gateway/test-doubles/ReplicateDouble"
 import { attempt, key, started } from "./support/videoJobs.ts"
 
 const double = started(startReplicateDouble)

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import Client from "@runwayml/sdk"
 import { Effect } from "effect"
-import { documentedMessages, emptyAccount, startRunwayDouble } from "./support/RunwayDouble.mjs"
+import { documentedMessages, emptyAccount, startRunwayDouble } from "@model-gateway/test-doubles/RunwayDouble"
 import { attempt, key, started } from "./support/videoJobs.ts"
 
 const double = started(startRunwayDouble)

@@ -14,7 +14,7 @@ import {
   texts,
   undici
 } from "./support/rerankSuite.ts"
-import { startTeiDouble } from "./support/TeiDouble.mjs"
+import { startTeiDouble } from "@model-gateway/test-doubles/TeiDouble"
 
 const subject: Subject = {
   adapter: Tei.adapter,

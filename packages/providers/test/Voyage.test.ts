@@ -12,7 +12,7 @@ import {
   texts,
   undici
 } from "./support/rerankSuite.ts"
-import { startVoyageDouble } from "./support/VoyageDouble.mjs"
+import { startVoyageDouble } from "@model-gateway/test-doubles/VoyageDouble"
 
 const subject: Subject = {
   adapter: Voyage.adapter,

@@ -1,6 +1,6 @@
 import { Effect, type Scope } from "effect"
-import { startCohereDouble } from "./CohereDouble.mjs"
-import type { Double } from "./Double.mjs"
+import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
+import type { Double } from "@model-gateway/test-doubles/Double"
 
 export const key = "co-secret-0123456789"
 

@@ -7,8 +7,8 @@ import type { RerankModel } from "@model-gateway/offers/Model"
 import { type Credential, gatewayCredential } from "@model-gateway/offers/Offer"
 import type { Reason } from "@model-gateway/offers/ProviderError"
 import type { RerankRequest } from "@model-gateway/offers/Rerank"
-import { recorded } from "../../../offers/test/support/recorded.mjs"
-import type { Double, Scripted, StartOptions } from "./Double.mjs"
+import { recorded } from "@model-gateway/test-doubles/recorded"
+import type { Double, Scripted, StartOptions } from "@model-gateway/test-doubles/Double"
 
 export const key = "secret-0123456789"
 

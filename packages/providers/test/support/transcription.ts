@@ -10,7 +10,7 @@ import type { Model } from "@model-gateway/offers/Model"
 import { type Credential, gatewayCredential, type TranscriptionOffer } from "@model-gateway/offers/Offer"
 import type { Reason } from "@model-gateway/offers/ProviderError"
 import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
-import type { Double } from "./Double.mjs"
+import type { Double } from "@model-gateway/test-doubles/Double"
 
 /** What all adapters need. */
 export const services = Layer.mergeAll(NodeHttpClient.layerUndici, NodeServices.layer, SecureRandom.layerWebCrypto)

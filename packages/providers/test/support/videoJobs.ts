@@ -6,8 +6,8 @@ import { gatewayCredential, type VideoOffer } from "@model-gateway/offers/Offer"
 import type { ProviderError, Reason } from "@model-gateway/offers/ProviderError"
 import type { JobHandle, VideoRequest, VideoStatus } from "@model-gateway/offers/Video"
 import type { Model } from "@model-gateway/offers/Model"
-import type { StartOptions } from "./Double.mjs"
-import { type JobDouble, video } from "./JobDouble.mjs"
+import type { StartOptions } from "@model-gateway/test-doubles/Double"
+import { type JobDouble, video } from "@model-gateway/test-doubles/JobDouble"
 
 export const key = "video-secret-0123456789"
 

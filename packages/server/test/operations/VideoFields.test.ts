@@ -4,7 +4,7 @@ import type { Adapter } from "@model-gateway/offers/Adapter"
 import * as Fal from "@model-gateway/providers/Fal"
 import type { VideoModel } from "@model-gateway/offers/Model"
 import { Effect, Schema } from "effect"
-import { startFalDouble } from "../../../providers/test/support/FalDouble.mjs"
+import { startFalDouble } from "@model-gateway/test-doubles/FalDouble"
 import { issuePaths, post } from "../TestEnvelope.ts"
 import { Double, gateway, make, newKey } from "./VideoUpstream.ts"
 

@@ -7,7 +7,7 @@
  * It hears what a text file says: audio of the bytes "speech: hello world" is the words "hello
  * world", and so is a WAV file whose samples are these bytes. By hand:
  *
- *     node packages/providers/test/support/DeepgramDouble.mjs <key> [port]
+ *     node tests/doubles/src/DeepgramDouble.mjs <key> [port]
  */
 import { createHash, randomUUID } from "node:crypto"
 import { startByHand, startDouble } from "./Double.mjs"

@@ -5,7 +5,7 @@
  *
  * Tests of several packages share it. By hand, it runs until it is stopped:
  *
- *     node packages/providers/test/support/FalDouble.mjs <key> [port]
+ *     node tests/doubles/src/FalDouble.mjs <key> [port]
  */
 import { startByHand, startDouble } from "./Double.mjs"
 import { isBoolean, isText, isUrl, makeJobs, oneOf, unsafeMessage } from "./JobDouble.mjs"

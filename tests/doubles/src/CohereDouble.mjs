@@ -5,7 +5,7 @@
  *
  * Tests of several packages share it. By hand, it runs until it is stopped:
  *
- *     node packages/providers/test/support/CohereDouble.mjs <key> [port]
+ *     node tests/doubles/src/CohereDouble.mjs <key> [port]
  */
 import { randomUUID } from "node:crypto"
 import { startByHand, startDouble } from "./Double.mjs"

@@ -3,7 +3,7 @@
  * https://docs.voyageai.com/reference/reranker-api. Its base URL is `<url>/v1`. By hand, it runs
  * until it is stopped:
  *
- *     node packages/providers/test/support/VoyageDouble.mjs <key> [port]
+ *     node tests/doubles/src/VoyageDouble.mjs <key> [port]
  */
 import { startByHand, startDouble } from "./Double.mjs"
 import { bearerOf, isCount, objectOf, rank, tokensOfPairs } from "./words.mjs"

@@ -4,7 +4,7 @@
  * https://platform.claude.com/docs/en/build-with-claude/files.
  * Each key has its own files. By hand, OpenAI's:
  *
- *     node packages/providers/test/support/FilesDouble.mjs <key> [port]
+ *     node tests/doubles/src/FilesDouble.mjs <key> [port]
  */
 import { startByHand, startDouble } from "./Double.mjs"
 

@@ -4,7 +4,7 @@
  *
  * Tests of several packages share it. By hand, it runs until it is stopped:
  *
- *     node packages/providers/test/support/ReplicateDouble.mjs <token> [port]
+ *     node tests/doubles/src/ReplicateDouble.mjs <token> [port]
  */
 import { randomBytes } from "node:crypto"
 import { startByHand, startDouble } from "./Double.mjs"

@@ -4,7 +4,7 @@
  *
  * Tests of several packages share it. By hand, it runs until it is stopped:
  *
- *     node packages/providers/test/support/RunwayDouble.mjs <key> [port]
+ *     node tests/doubles/src/RunwayDouble.mjs <key> [port]
  */
 import { startByHand, startDouble } from "./Double.mjs"
 import { makeJobs, oneOf, unsafeMessage } from "./JobDouble.mjs"

@@ -3,7 +3,7 @@
  * limits: https://huggingface.github.io/text-embeddings-inference. Without keys it accepts every
  * request. By hand, it runs until it is stopped:
  *
- *     node packages/providers/test/support/TeiDouble.mjs <key> [port]
+ *     node tests/doubles/src/TeiDouble.mjs <key> [port]
  */
 import { startByHand, startDouble } from "./Double.mjs"
 import { bearerOf, objectOf, rank, tokensOfPairs } from "./words.mjs"

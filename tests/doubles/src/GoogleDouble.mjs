@@ -5,7 +5,7 @@
  *
  * Tests of several packages share it. By hand, it runs until it is stopped:
  *
- *     node packages/providers/test/support/GoogleDouble.mjs <key> [port]
+ *     node tests/doubles/src/GoogleDouble.mjs <key> [port]
  */
 import { startByHand, startDouble } from "./Double.mjs"
 import { makeJobs, unsafeMessage, video } from "./JobDouble.mjs"

@@ -7,7 +7,7 @@
  * It hears what a text file says: audio of the bytes "speech: hello world" is the words "hello
  * world". Real audio is "…". By hand:
  *
- *     node packages/providers/test/support/OpenAiDouble.mjs <key> [port]
+ *     node tests/doubles/src/OpenAiDouble.mjs <key> [port]
  */
 import { startByHand, startDouble } from "./Double.mjs"
 

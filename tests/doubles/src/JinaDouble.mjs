@@ -2,7 +2,7 @@
  * A double of Jina AI's rerank API on a loopback socket: https://api.jina.ai/redoc. Its base URL is
  * `<url>/v1`. By hand, it runs until it is stopped:
  *
- *     node packages/providers/test/support/JinaDouble.mjs <key> [port]
+ *     node tests/doubles/src/JinaDouble.mjs <key> [port]
  */
 import { startByHand, startDouble } from "./Double.mjs"
 import { bearerOf, isCount, objectOf, rank, tokensOfPairs } from "./words.mjs"
