@@ -22,23 +22,34 @@ export const at = <A, E>(url: string, effect: Effect.Effect<A, E, SqlClient>) =>
     local: true
   })
 
+const makeTemplate = Effect.fnUntraced(function* (url: string) {
+  const sql = yield* SqlClient
+  const unfinished = sql(`${template}_new`)
+  // A test that was interrupted may have left it.
+  yield* sql`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`
+  yield* sql`CREATE DATABASE ${unfinished}`
+  yield* at(withDatabase(url, `${template}_new`), Migrations.run)
+  yield* sql`ALTER DATABASE ${unfinished} RENAME TO ${sql(template)}`
+})
+
 /** Makes the template if no other process of this test run has. */
 const prepare = Effect.fnUntraced(function* (url: string) {
   const sql = yield* SqlClient
-  yield* sql`SELECT pg_advisory_lock(1)`
-  const [found] = yield* sql`SELECT 1 FROM pg_database WHERE datname = ${template}`
-  if (found === undefined) {
-    yield* sql`CREATE DATABASE ${sql(`${template}_new`)}`
-    yield* at(withDatabase(url, `${template}_new`), Migrations.run)
-    yield* sql`ALTER DATABASE ${sql(`${template}_new`)} RENAME TO ${sql(template)}`
-  }
-  yield* sql`SELECT pg_advisory_unlock(1)`
+  // Outside a transaction, the connection would be closed after 5 seconds, and the lock with it.
+  yield* sql.withTransaction(
+    Effect.gen(function* () {
+      yield* sql`SET LOCAL idle_in_transaction_session_timeout = 0`
+      yield* sql`SELECT pg_advisory_xact_lock(1)`
+      const [found] = yield* sql`SELECT 1 FROM pg_database WHERE datname = ${template}`
+      if (found === undefined) yield* at(url, makeTemplate(url))
+    })
+  )
 })
 
 const make = Effect.fnUntraced(function* (url: string, name: string, isEmpty: boolean) {
   const sql = yield* SqlClient
   if (!isEmpty) yield* prepare(url)
-  yield* sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(isEmpty ? "template0" : template)} STRATEGY FILE_COPY`
+  yield* sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(isEmpty ? "template0" : template)}`
 })
 
 const drop = Effect.fnUntraced(function* (name: string) {
