@@ -2,7 +2,7 @@
  * Another key of another workspace: from a separate thread, it sends one small paid request after
  * another, about every 50 ms, and measures how long each one takes.
  */
-import { Worker } from "node:worker_threads"
+import * as Recorder from "./recorder.ts"
 
 /** The measurements since the last reset. */
 export interface Served {
@@ -16,14 +16,7 @@ export interface Served {
   readonly failures: ReadonlyArray<readonly [status: number, count: number]>
 }
 
-export interface Neighbor {
-  readonly read: () => Promise<Served>
-  readonly reset: () => Promise<Served>
-  readonly stop: () => Promise<void>
-}
-
-/** The requests to the thread. */
-export type Question = "read" | "reset"
+export type Neighbor = Recorder.Recorder<Served>
 
 /** The keys take turns, so that none of them reaches its rate limit. */
 export interface Options {
@@ -32,21 +25,5 @@ export interface Options {
 }
 
 /** Starts to send requests. */
-export const start = async (options: Options): Promise<Neighbor> => {
-  const worker = new Worker(new URL("./neighborThread.ts", import.meta.url), { workerData: options })
-  let last: Promise<unknown> = Promise.resolve()
-  const ask = (question: Question): Promise<Served> => {
-    const answer = last.then(() => {
-      worker.postMessage(question)
-      return new Promise<Served>((resolve) => worker.once("message", resolve))
-    })
-    last = answer
-    return answer
-  }
-  await ask("reset")
-  return {
-    read: () => ask("read"),
-    reset: () => ask("reset"),
-    stop: async () => void (await worker.terminate())
-  }
-}
+export const start = (options: Options): Promise<Neighbor> =>
+  Recorder.start(new URL("./neighborThread.ts", import.meta.url), options)

@@ -2,7 +2,8 @@
 import { Agent, request } from "node:http"
 import { parentPort, workerData } from "node:worker_threads"
 import { entriesOf, fieldOf } from "./client.ts"
-import type { Question, Served } from "./neighbor.ts"
+import type { Served } from "./neighbor.ts"
+import type { Question } from "./recorder.ts"
 
 const interval = 50
 

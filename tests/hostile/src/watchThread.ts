@@ -2,17 +2,14 @@
 import { readFileSync } from "node:fs"
 import { Agent, get } from "node:http"
 import { parentPort, workerData } from "node:worker_threads"
-import type { Question, Seen } from "./watch.ts"
+import { fieldOf } from "./client.ts"
+import type { Question } from "./recorder.ts"
+import type { Seen } from "./watch.ts"
 
 const interval = 50
 
-const numberIn = (data: unknown, name: string): number => {
-  const found =
-    typeof data === "object" && data !== null ? Object.entries(data).find(([key]) => key === name) : undefined
-  return Number(found?.[1])
-}
-const port = numberIn(workerData, "port")
-const pid = numberIn(workerData, "pid")
+const port = Number(fieldOf(workerData, "port"))
+const pid = Number(fieldOf(workerData, "pid"))
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 let healthMax = 0
