@@ -1,11 +1,14 @@
 /** Generates a recording to transcribe: a telephone number dialed on a keypad (DTMF), as WAV. */
 import * as Wav from "./Wav.ts"
 
+/** The frequencies of the keypad's rows and columns, in hertz. */
 const rows = [697, 770, 852, 941]
 const columns = [1209, 1336, 1477]
 const keys = "123456789*0#"
 
+/** The sample rate in hertz. */
 const rate = 8000
+/** How long a key is pressed, and the pause after it, in seconds. */
 const press = 0.12
 const pause = 0.08
 
