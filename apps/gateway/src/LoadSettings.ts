@@ -185,7 +185,6 @@ export const read = Effect.fnUntraced(function* (loaded: Loaded) {
 })
 
 const pageOf = (loaded: Loaded, resolve: (path: string) => string, webDir: string) => {
-  // The sample's page is missing where only the gateway was built. Then no page is served.
   if (webDir === "sample") return Effect.succeed(Settings.samplePage)
   if (webDir === "none") return Effect.succeed(undefined)
   const folder = resolve(webDir)

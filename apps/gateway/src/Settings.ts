@@ -16,6 +16,7 @@ import * as RedisUrl from "@model-gateway/server/RedisUrl"
 import * as Setting from "@model-gateway/settings/Setting"
 import { type Config, Duration, JsonSchema, type Option } from "effect"
 import { Flag } from "effect/cli"
+import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as Database from "./Database.ts"
 import * as ModelSettings from "./ModelSettings.ts"
@@ -165,8 +166,11 @@ export const config: Config.Config<Settings> = Setting.config(declarations)
 /** Every setting, under its key in the settings file. */
 export const all = { ...declarations, ...GatewayServerConfig.declarations } satisfies Setting.Group
 
-/** The built page of the sample. Found by its path because apps do not depend on each other. */
-export const samplePage = fileURLToPath(new URL("../../sample/dist/web", import.meta.url))
+/** The page of the sample: a copy in the published package, what the sample built in a clone. */
+const pages = ["../page", "../../sample/dist/web"].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+
+/** The folder of that page; undefined if only the gateway was built. */
+export const samplePage = pages.find((page) => existsSync(page))
 
 /** Names the settings file; a flag of every command. */
 export const configFlag = Flag.String("config").pipe(

@@ -37,8 +37,10 @@ export const parseManifest = (text: string): Manifest => {
 
 export const readManifest = (folder: string) => parseManifest(readFileSync(join(folder, "package.json"), "utf8"))
 
-export const packages: ReadonlyArray<Package> = readdirSync(join(root, "packages"))
-  .map((name) => ({ name, folder: join(root, "packages", name) }))
+export const packages: ReadonlyArray<Package> = [
+  ...readdirSync(join(root, "packages")).map((name) => ({ name, folder: join(root, "packages", name) })),
+  { name: "gateway", folder: join(root, "apps/gateway") }
+]
   .map((entry) => ({ ...entry, manifest: readManifest(entry.folder) }))
   .filter(({ manifest }) => manifest.private !== true)
 

@@ -73,16 +73,24 @@ export interface Gateway extends Running {
   readonly managementKey: string
 }
 
+/** Where the executable is, and the Node that runs it. */
+export interface Executable {
+  readonly main: string
+  readonly node: string
+}
+
+const built: Executable = {
+  main: createRequire(import.meta.url).resolve("@model-gateway/gateway/dist/main.js"),
+  node: process.execPath
+}
+
 /** The executable, on a free port. `settings` are environment variables. */
 export const startGateway = async (
   dataDir: string,
-  settings: Readonly<Record<string, string>> = {}
+  settings: Readonly<Record<string, string>> = {},
+  { main, node }: Executable = built
 ): Promise<Gateway> => {
-  const main = createRequire(import.meta.url).resolve("@model-gateway/gateway/dist/main.js")
-  const running = start(process.execPath, [main, "serve", "--port", "0", "--data-dir", dataDir], {
-    cwd: dataDir,
-    env: settings
-  })
+  const running = start(node, [main, "serve", "--port", "0", "--data-dir", dataDir], { cwd: dataDir, env: settings })
   const [, origin = ""] = await running.prints(/Model gateway at (http:\/\/127\.0\.0\.1:\d+)\/api\/v1/)
   const [, managementKey = ""] = await running.prints(/management key +(mg_mk_\w+)\s/)
   const [, key = ""] = await running.prints(/ordinary key +(mg_sk_\w+)\s/)
