@@ -45,7 +45,7 @@ export type Credential =
     }
 
 /**
- * @category models
+ * @category options
  * @since 0.1.0
  */
 export type Options = Omit<GatewayConfig.Options, "baseUrl" | "credential"> &
@@ -129,7 +129,7 @@ export const layer = (
 /**
  * Options of {@link layerSettings}: all that the settings do not contain.
  *
- * @category models
+ * @category options
  * @since 0.1.0
  */
 export type PageOptions = Omit<Common, "baseUrl" | "workspaceId">

@@ -112,7 +112,7 @@ export class Gateway extends Context.Service<Gateway, Methods>()("@model-gateway
 /**
  * The methods over a {@link GatewayClient}.
  *
- * @category calls
+ * @category constructors
  * @since 0.1.0
  */
 export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"] => {

@@ -97,7 +97,7 @@ export class GatewayClient extends Context.Service<
 /**
  * Makes the service from the `HttpClient` and the configuration in the context.
  *
- * @category calls
+ * @category constructors
  * @since 0.1.0
  */
 export const make: Effect.Effect<GatewayClient["Service"], never, GatewayConfig | HttpClient.HttpClient> = Effect.gen(

@@ -60,7 +60,7 @@ export const quote = (request: VideoRequest): MicroCredits => cost(microCreditsP
 export type TitleCards = Renders.Calls
 
 /**
- * @category models
+ * @category options
  * @since 0.1.0
  */
 export type Options = Renders.Options
