@@ -163,7 +163,7 @@ const isMomentary = ({ reason, status = 0 }: TokenUnavailable): boolean =>
   reason === "unreachable" || (status >= 502 && status <= 504)
 
 /** The response of the gateway's POST `/keys/ephemeral`, passed on by the application's server. */
-const Answer = Schema.Struct({ key: Schema.NonEmptyString, expires_at: Schema.NullOr(Schema.String) })
+const Answer = Schema.Struct({ key: Schema.String, expires_at: Schema.NullOr(Schema.String) })
 
 const decodeAnswer = Schema.decodeUnknownEffect(Answer)
 
@@ -196,7 +196,7 @@ export const fromEndpoint = (
       unavailable("invalid", response.status)
     )
     // A server wrote its decoded response with `JSON.stringify`, which hides the key.
-    if (answer.key.startsWith("<redacted")) return yield* unavailable("invalid", response.status)
+    if (answer.key === "" || answer.key.startsWith("<redacted")) return yield* unavailable("invalid", response.status)
     if (answer.expires_at === null) return { key: Redacted.make(answer.key), lifetime: undefined }
     const now = Date.parse(response.headers["date"] ?? "")
     const life = Date.parse(answer.expires_at) - (Number.isNaN(now) ? yield* Clock.currentTimeMillis : now)

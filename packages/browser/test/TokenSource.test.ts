@@ -234,6 +234,11 @@ describe("TokenSource.fromEndpoint", () => {
       `No token: ${url} did not respond with {"key": …, "expires_at": …}. Return the gateway's response to POST /keys/ephemeral unchanged.`
     ],
     [
+      "an empty key",
+      () => Response.json({ key: "", expires_at: "2030-01-01T00:10:00Z" }),
+      `No token: ${url} did not respond with {"key": …, "expires_at": …}. Return the gateway's response to POST /keys/ephemeral unchanged.`
+    ],
+    [
       "a key that the server hid",
       () => Response.json({ key: Redacted.make("mg_ek_secret"), expires_at: "2030-01-01T00:10:00Z" }),
       `No token: ${url} did not respond with {"key": …, "expires_at": …}. Return the gateway's response to POST /keys/ephemeral unchanged.`

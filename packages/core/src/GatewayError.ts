@@ -22,6 +22,7 @@ import * as Effect from "effect/Effect"
 import { NodeInspectSymbol } from "effect/Inspectable"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
+import { FreeForm } from "./Identifiers.ts"
 import * as Description from "./internal/description.ts"
 
 /**
@@ -31,7 +32,7 @@ import * as Description from "./internal/description.ts"
  * @category schemas
  * @since 0.1.0
  */
-export const Metadata = Schema.Record(Schema.String, Schema.Json)
+export const Metadata = Schema.Record(Schema.String, FreeForm)
 
 /**
  * @category models
