@@ -112,13 +112,14 @@ describe("the examples of the six operations", () => {
     /^Meeting notes .*file_deleted/s,
     /: 0.* credits used/,
     /Reset a forgotten password\n(?:.*\n)?0.001 credits/,
+    /1: 1/,
     /^555 ?0199\n.* s: 5\n/,
     /completed 1\ndawn.mp4/,
     /^1 assigned, 0 unknown/
   ]
   const guide = examples("node").filter(({ name }) => name.startsWith("docs-client-operations-"))
 
-  it("are six", () => {
+  it("are six, and one with images", () => {
     expect(guide).toHaveLength(shown.length)
   })
 
