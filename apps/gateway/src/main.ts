@@ -1,8 +1,22 @@
 #!/usr/bin/env node
-/** The executable `model-gateway`. */
-import { Console, Effect } from "effect"
-import * as Process from "./Process.ts"
-import * as Program from "./Program.ts"
+/** The executable `model-gateway`. It checks Node first, because the rest needs a recent one. */
 import { nodeProblem } from "./Version.ts"
 
-Process.run(nodeProblem === undefined ? Program.run(process.argv.slice(2)) : Effect.as(Console.error(nodeProblem), 1))
+/** Node 22 warns that `node:sqlite` is experimental. The tests of the service pass there, too. */
+const hideSqliteWarning = (): void => {
+  const listeners = process.listeners("warning")
+  process.removeAllListeners("warning")
+  process.on("warning", (warning) => {
+    if (warning.name === "ExperimentalWarning" && warning.message.startsWith("SQLite")) return
+    for (const listener of listeners) listener(warning)
+  })
+}
+
+if (nodeProblem === undefined) {
+  hideSqliteWarning()
+  const [Process, Program] = await Promise.all([import("./Process.ts"), import("./Program.ts")])
+  Process.run(Program.run(process.argv.slice(2)))
+} else {
+  console.error(nodeProblem)
+  process.exitCode = 1
+}
