@@ -9,11 +9,11 @@ import { createHash } from "node:crypto"
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { delimiter, dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
+import { deleteStaleOutput } from "./stale-output.mjs"
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const bin = join(root, "node_modules", ".bin")
 const stampFile = join(root, "node_modules", ".setup")
-const sourcesFile = join(root, "node_modules", ".setup-sources.json")
 const lockFile = join(root, ".setup.lock")
 
 /**
@@ -95,26 +95,7 @@ const install = () => {
   writeFileSync(stampFile, stamp)
 }
 
-/**
- * tsc leaves the output of a source that is gone, and others could go on importing it: start such a
- * package anew.
- */
-const dropStaleOutput = () => {
-  const now = Object.fromEntries(
-    workspaces()
-      .filter((folder) => existsSync(join(folder, "src")))
-      .map((folder) => [relative(root, folder), readdirSync(join(folder, "src"), { recursive: true }).toSorted()])
-  )
-  const before = existsSync(sourcesFile) ? readJson(sourcesFile) : {}
-  for (const [folder, files] of Object.entries(before)) {
-    const present = new Set(now[folder])
-    if (files.some((file) => !present.has(file))) rmSync(join(root, folder, "dist"), { recursive: true, force: true })
-  }
-  writeFileSync(sourcesFile, JSON.stringify(now))
-}
-
 const build = () => {
-  dropStaleOutput()
   if (workspaces().some((folder) => folder !== root && !existsSync(join(folder, "dist")))) console.log("Building …")
   // turbo compares what the sources were with what they are, and restores deleted output from its
   // cache.
@@ -126,6 +107,8 @@ const build = () => {
     console.error(output)
     fail("The build failed; the reason is above.")
   }
+  // turbo may have restored the output of other sources than those that were built before.
+  workspaces().forEach(deleteStaleOutput)
   const seconds = (performance.now() - started) / 1000
   if (seconds > 2) console.log(`Built in ${seconds.toFixed(1)} s.`)
 }
