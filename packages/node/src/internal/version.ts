@@ -1,2 +1,2 @@
 /** This package's version: bundled programs have no package.json. A test writes it. */
-export const version = "0.0.0"
+export const version = "0.1.0"
