@@ -7,4 +7,5 @@ export type TimedWord = Transcription.Word & Required<Pick<Transcription.Word, "
 const isTimed = (word: Transcription.Word): word is TimedWord =>
   word.word !== undefined && word.start !== undefined && word.end !== undefined
 
+/** The words of a transcript that have both times. */
 export const timedWords = ({ words = [] }: Transcription.Response): ReadonlyArray<TimedWord> => words.filter(isTimed)
