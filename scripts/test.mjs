@@ -32,7 +32,8 @@ const step = (title, command, args) => {
 step("services", "node", ["tests/services/src/main.ts"])
 step("format", "oxfmt", ["--check"])
 step("lint", "oxlint", ["--quiet"])
-// Two compilers occupy two cores. Tests also wait, for timers and processes, so that three packages do.
+// Two compilers occupy two cores. Tests also wait, for timers and processes, so that three packages
+// do.
 const turbo = ["--continue", "--log-order=grouped", "--log-prefix=none"]
 step("types", "turbo", ["run", "check", ...turbo, "--concurrency=2", "--output-logs=errors-only"])
 step("tests", "turbo", ["run", "test", "test:workspace", ...turbo, "--concurrency=3", "--output-logs=new-only"])

@@ -42,7 +42,9 @@ const contents = async (tarball: string) =>
 
 const page = join(root, "apps/sample/dist/web")
 
-/** The script of the reference page, which the service's build copies, and the page of the sample. */
+/**
+ * The script of the reference page, which the service's build copies, and the page of the sample.
+ */
 const assets: Readonly<Record<string, ReadonlyArray<string>>> = {
   server: ["assets/openapi-explorer.LICENSE", "assets/openapi-explorer.min.js"],
   gateway: readdirSync(page, { recursive: true, withFileTypes: true })

@@ -1,7 +1,7 @@
 /**
  * What must hold at the end of a run, when faults have stopped and nothing is under way any more.
  */
-import * as Attempt from "../../../packages/server/src/accounting/Attempt.ts"
+import * as ProviderAttempt from "../../../packages/server/src/accounting/ProviderAttempt.ts"
 import { Event } from "../../../packages/server/src/events/Event.ts"
 import * as Dialect from "../../../packages/server/src/storage/sql/Dialect.ts"
 import { Effect, Schema } from "effect"
@@ -129,7 +129,7 @@ export const checkRecords = async ({ callers, database, receiver, upstreams, wor
   for (const row of usage) {
     const tag = tagOf(row)
     const isCharged = Dialect.text(row, "status") === "completed"
-    const made = Attempt.fromJson(Dialect.textOrNull(row, "attempts"))
+    const made = ProviderAttempt.fromJson(Dialect.textOrNull(row, "attempts"))
     if (isCharged) {
       completed.set(tag, (completed.get(tag) ?? 0) + 1)
       into(charges, tag, { provider: Dialect.text(row, "provider"), cost: Dialect.int(row, "cost_micro") })

@@ -12,7 +12,7 @@
  * that runs past midnight is charged to the day on which it began, so that it counts against the
  * limit that admitted it.
  *
- * **Caller-supplied keys (BYOK).** The cost of such a request is counted separately (`byok_usage…`)
+ * **Provider keys (BYOK).** The cost of such a request is counted separately (`byok_usage…`)
  * and is not taken from the workspace's credits, because the provider bills the caller. It counts
  * toward a key's limit if the key has `include_byok_in_limit`, and never toward a guardrail's
  * limit. A request that may be served with either kind of key reserves for both, and is charged for

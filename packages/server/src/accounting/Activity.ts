@@ -40,7 +40,7 @@ export interface DaySums {
   readonly failed: number
   /** Paid with credits. */
   readonly cost: MicroCredits.MicroCredits
-  /** Paid with provider keys of the caller. */
+  /** Paid with provider keys. */
   readonly byokCost: MicroCredits.MicroCredits
   readonly promptTokens: number
   readonly completionTokens: number

@@ -28,7 +28,7 @@ export interface Budget {
   readonly byok: Sums
   /** Reserved by requests in progress that are billed in credits. */
   readonly reserved: Sums
-  /** Reserved by requests in progress that use caller-supplied keys. */
+  /** Reserved by requests in progress that use provider keys. */
   readonly byokReserved: Sums
 }
 

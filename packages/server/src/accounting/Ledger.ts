@@ -10,7 +10,7 @@ import { maxCount } from "@model-gateway/offers/Pricing"
 import { Option, Schema, SchemaGetter } from "effect"
 import { Model } from "effect/schema"
 import * as Table from "../storage/sql/Table.ts"
-import * as Attempt from "./Attempt.ts"
+import * as ProviderAttempt from "./ProviderAttempt.ts"
 
 /** How a request ended. */
 export const Status = Schema.Literals(["completed", "failed", "cancelled", "expired"])
@@ -48,9 +48,9 @@ export class Reservation extends Model.Class<Reservation>("Reservation")({
   owner: Table.constantOrNull(Schema.String),
   /** The worst-case cost. */
   amount: Table.constant(Table.MicroCredits),
-  /** Whether the upstream is called with the caller's own provider key. */
+  /** Whether the upstream is called with the caller's provider key. */
   isByok: Table.constant(Table.Bit),
-  /** Reserved as BYOK usage besides the amount, if the caller's own provider key may cost more. */
+  /** Reserved as BYOK usage besides the amount, if the caller's provider key may cost more. */
   byokExtra: Table.constant(Table.MicroCredits),
   /** The start of the day in which it counts. */
   dayStart: Table.constant(Table.Whole),
@@ -86,9 +86,9 @@ const Counts = Schema.NullOr(Schema.String).pipe(
 )
 
 const Attempts = Schema.NullOr(Schema.String).pipe(
-  Schema.decodeTo(Schema.Array(Schema.toType(Attempt.Attempt)), {
-    decode: SchemaGetter.transform(Attempt.fromJson),
-    encode: SchemaGetter.transform(Attempt.toJson)
+  Schema.decodeTo(Schema.Array(Schema.toType(ProviderAttempt.ProviderAttempt)), {
+    decode: SchemaGetter.transform(ProviderAttempt.fromJson),
+    encode: SchemaGetter.transform(ProviderAttempt.toJson)
   })
 )
 
@@ -105,7 +105,7 @@ const result = {
   upstreamModel: optional(EmptyAsNull),
   /** The attempts at providers. */
   attempts: optional(Attempts),
-  /** Whether the last attempt used the caller's own provider key. */
+  /** Whether the last attempt used the caller's provider key. */
   isByok: Table.Bit,
   /** What was charged, also above the reserved amount. */
   cost: Table.MicroCredits,

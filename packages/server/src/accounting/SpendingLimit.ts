@@ -18,7 +18,7 @@ class StoredLimit extends Model.Class<StoredLimit>("SpendingLimit")({
   limit: Table.nullable(Table.MicroCredits),
   /** Null: the limit never resets. */
   limitReset: Table.oneOfOrNull(LimitReset),
-  /** Whether what is spent with the caller's own provider keys counts. */
+  /** Whether what is spent with the caller's provider keys counts. */
   includeByokInLimit: Table.Bit
 }) {}
 

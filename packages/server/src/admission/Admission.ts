@@ -24,7 +24,7 @@ import { Cause, Context, Effect, Exit, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpServerResponse } from "effect/http"
 import type { Caller } from "../access/Caller.ts"
-import type { Attempt } from "../accounting/Attempt.ts"
+import type { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
 import { Accounting, type Failure, type Outcome, type Payer, type Reserved } from "../accounting/Accounting.ts"
 import { type Event, idOf } from "../events/Event.ts"
 import { Outbox } from "../events/Outbox.ts"
@@ -93,7 +93,7 @@ export interface Served<A> {
 export interface Ended<A, E> {
   readonly exit: Exit.Exit<Served<A>, E>
   /** The attempts at providers, even if the work failed or the caller disconnected. */
-  readonly attempts: ReadonlyArray<Attempt>
+  readonly attempts: ReadonlyArray<ProviderAttempt>
 }
 
 /** What a job needs to be admitted. Run both effects in the transaction that writes the job. */

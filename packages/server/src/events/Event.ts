@@ -8,7 +8,7 @@
 import { Metadata as TraceMetadata } from "@model-gateway/core/Trace"
 import { Job } from "@model-gateway/core/Video"
 import { Effect, Schema } from "effect"
-import { Attempt } from "../accounting/Attempt.ts"
+import { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
 
 /** What happened. */
 export const Event = Schema.Struct({
@@ -56,7 +56,7 @@ export const Event = Schema.Struct({
   /** From its admission to its end. */
   duration_ms: Schema.Int,
   /** The attempts at providers, in order. */
-  attempts: Schema.Array(Attempt),
+  attempts: Schema.Array(ProviderAttempt),
   /** The video job as it ended. Null for other requests. */
   job: Schema.NullOr(Job),
   /** Where to report the end of the job. */

@@ -13,7 +13,7 @@ import { rerankOperation } from "@model-gateway/core/Rerank"
 import { transcribeOperation } from "@model-gateway/core/Transcription"
 import type { Reason, Simulated } from "@model-gateway/offers/ProviderError"
 import { Duration } from "effect"
-import type { Attempt } from "../accounting/Attempt.ts"
+import type { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
 import * as Issues from "../internal/Issues.ts"
 import type { RoutingFailure } from "./Router.ts"
 
@@ -36,7 +36,7 @@ interface Answer {
 }
 
 interface Details {
-  readonly attempts: ReadonlyArray<Attempt>
+  readonly attempts: ReadonlyArray<ProviderAttempt>
   readonly provider?: string | undefined
   readonly isByok?: boolean
   readonly retryAfter?: Duration.Duration | undefined
@@ -116,7 +116,7 @@ const ofReason = (reason: Reason, details: Details): Answer => {
   }
 }
 
-const ofFailure = (failure: RoutingFailure, attempts: ReadonlyArray<Attempt>): Answer => {
+const ofFailure = (failure: RoutingFailure, attempts: ReadonlyArray<ProviderAttempt>): Answer => {
   switch (failure._tag) {
     case "AttemptsFailed":
       return ofReason(failure.reason, { attempts, provider: failure.provider, isByok: failure.isByok })
@@ -145,7 +145,7 @@ const toRerankError = toError<RerankFailure>(rerankOperation.error)
 const toTranscriptionError = toError<TranscriptionFailure>(transcribeOperation.error)
 
 /** Makes the error of a request that no provider served from the failure and all attempts. */
-export type ToError<E> = (failure: RoutingFailure, attempts: ReadonlyArray<Attempt>) => E
+export type ToError<E> = (failure: RoutingFailure, attempts: ReadonlyArray<ProviderAttempt>) => E
 
 /** The error of a transcription that no provider served. The service's own deadline is a 504. */
 export const forTranscription: ToError<TranscriptionFailure> = (failure, attempts) =>

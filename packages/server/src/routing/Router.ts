@@ -13,7 +13,7 @@ import type { Offer } from "@model-gateway/offers/Offer"
 import { Overloaded, ProviderError, type Reason, Timeout } from "@model-gateway/offers/ProviderError"
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
-import type { Attempt } from "../accounting/Attempt.ts"
+import type { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
 import { isProviderKey } from "../access/ProviderKeys.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
@@ -53,7 +53,7 @@ export interface Routed<A, O extends Offer> {
   /** The cause is an interruption if the caller disconnected. */
   readonly exit: Exit.Exit<Answered<A, O>, RoutingFailure>
   /** In the order in which they were made. If there is an answer, the last one gave it. */
-  readonly attempts: ReadonlyArray<Attempt>
+  readonly attempts: ReadonlyArray<ProviderAttempt>
 }
 
 /** The attempts to make. */
@@ -120,7 +120,7 @@ const countsAgainst = (offer: Offer, reason: Reason): boolean => {
  * received. After a lost or broken answer nobody knows. Of several calls it bills those it
  * answered.
  */
-const billedOf = ({ isPartlyBilled, reason, status }: ProviderError): Attempt["billed"] =>
+const billedOf = ({ isPartlyBilled, reason, status }: ProviderError): ProviderAttempt["billed"] =>
   isPartlyBilled === true ||
   reason._tag === "Timeout" ||
   reason._tag === "ConnectionLost" ||
@@ -281,7 +281,7 @@ export const make = Effect.gen(function* () {
   /** Adds each attempt to `attempts` when it ends: an interruption ends this too. */
   const tryCandidates = Effect.fnUntraced(function* <A, O extends Offer>(
     { attemptTimeout, call, candidates, deadline, owner, units }: Route<A, O>,
-    attempts: Array<Attempt>
+    attempts: Array<ProviderAttempt>
   ): Effect.fn.Return<Answered<A, O>, RoutingFailure> {
     let end = now() + Duration.toSeconds(deadline)
     let failure: { readonly reason: Reason; readonly provider: string; readonly isByok: boolean } | undefined
@@ -295,7 +295,7 @@ export const make = Effect.gen(function* () {
       const left = end - now()
       if (left <= 0) return yield* new DeadlinePassed({ provider })
       const timeLimit = Duration.toSeconds(offer.timeLimit ?? attemptTimeout)
-      const add = (made: Attempt) => attempts.push(isByok ? { ...made, is_byok: true } : made)
+      const add = (made: ProviderAttempt) => attempts.push(isByok ? { ...made, is_byok: true } : made)
       const enteredAt = now()
       let startedAt = enteredAt
       const turn = queues.enter(offer, owner, deadline)
@@ -360,7 +360,7 @@ export const make = Effect.gen(function* () {
   const route = <A, O extends Offer>(options: Route<A, O>): Effect.Effect<Routed<A, O>> =>
     Effect.uninterruptible(
       Effect.suspend(() => {
-        const attempts: Array<Attempt> = []
+        const attempts: Array<ProviderAttempt> = []
         return Effect.map(Effect.exit(tryCandidates(options, attempts)), (exit) => ({ exit, attempts }))
       })
     )

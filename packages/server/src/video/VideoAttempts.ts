@@ -3,7 +3,7 @@
  *
  * They are kept with the job until it ends, and are then reported by its event and the request log.
  */
-import type { Attempt } from "../accounting/Attempt.ts"
+import type { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
 import type { VideoJob } from "./VideoJob.ts"
 
 /** A job may be submitted very often. It keeps so many of its first and of its latest attempts. */
@@ -11,7 +11,10 @@ const maxFirst = 5
 const maxLatest = 20
 
 /** Adds attempts, and drops those in the middle if there are too many. */
-export const add = (before: ReadonlyArray<Attempt>, made: ReadonlyArray<Attempt>): ReadonlyArray<Attempt> => {
+export const add = (
+  before: ReadonlyArray<ProviderAttempt>,
+  made: ReadonlyArray<ProviderAttempt>
+): ReadonlyArray<ProviderAttempt> => {
   const all = [...before, ...made]
   return all.length <= maxFirst + maxLatest ? all : [...all.slice(0, maxFirst), ...all.slice(-maxLatest)]
 }
@@ -28,7 +31,10 @@ export const atEnd = ({
   isByok,
   provider,
   status
-}: Pick<VideoJob, "askedAt" | "attempts" | "handle" | "isByok" | "provider" | "status">): ReadonlyArray<Attempt> => {
+}: Pick<
+  VideoJob,
+  "askedAt" | "attempts" | "handle" | "isByok" | "provider" | "status"
+>): ReadonlyArray<ProviderAttempt> => {
   if (status === "completed") {
     return attempts.map((attempt) => (attempt.outcome === "Success" ? { ...attempt, billed: "yes" } : attempt))
   }

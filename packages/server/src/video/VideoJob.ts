@@ -6,7 +6,7 @@ import { Model } from "effect/schema"
 import type { Row } from "effect/sql/SqlConnection"
 import { hash } from "node:crypto"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import * as Attempt from "../accounting/Attempt.ts"
+import * as ProviderAttempt from "../accounting/ProviderAttempt.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import * as Table from "../storage/sql/Table.ts"
@@ -28,9 +28,9 @@ const Handle = Schema.Json.pipe(Schema.refine((json): json is JobHandle => json 
 
 /** Attempts as JSON. One that cannot be read is left out, so that its job stays readable. */
 const Attempts = Schema.NullOr(Schema.String).pipe(
-  Schema.decodeTo(Schema.Array(Schema.toType(Attempt.Attempt)), {
-    decode: SchemaGetter.transform(Attempt.fromJson),
-    encode: SchemaGetter.transform(Attempt.toJson)
+  Schema.decodeTo(Schema.Array(Schema.toType(ProviderAttempt.ProviderAttempt)), {
+    decode: SchemaGetter.transform(ProviderAttempt.fromJson),
+    encode: SchemaGetter.transform(ProviderAttempt.toJson)
   })
 )
 

@@ -9,7 +9,7 @@ import { canFallBack, type Reason, Timeout } from "@model-gateway/offers/Provide
 import type { JobHandle, VideoRequest } from "@model-gateway/offers/Video"
 import type { VideoOffer } from "@model-gateway/offers/Offer"
 import { Clock, Duration, Effect } from "effect"
-import type { Attempt } from "../accounting/Attempt.ts"
+import type { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import { Router } from "../routing/Router.ts"
 import { goneError, usesProviderKey } from "./VideoCandidate.ts"
@@ -35,11 +35,11 @@ export type Outcome =
 /** A submission: its result, and the attempt at the provider. None if the offer is gone. */
 export interface Submitted {
   readonly outcome: Outcome
-  readonly attempts: ReadonlyArray<Attempt>
+  readonly attempts: ReadonlyArray<ProviderAttempt>
 }
 
 /** Whether the provider bills a submission. If it accepted the job, its end decides that. */
-const billedOf = ({ _tag }: Outcome): Attempt["billed"] => (_tag === "NotTaken" ? "no" : "unknown")
+const billedOf = ({ _tag }: Outcome): ProviderAttempt["billed"] => (_tag === "NotTaken" ? "no" : "unknown")
 
 const outcomeOf = (reason: Reason, isByok: boolean): Outcome => {
   const decision = RetryDecision.ofSubmission(reason, isByok)

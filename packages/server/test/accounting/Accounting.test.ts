@@ -257,7 +257,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
     () =>
       Effect.gen(function* () {
         const accounting = yield* Accounting
-        // Both keys together reserve the dearer one: 900, with the caller's own key.
+        // Both keys together reserve the dearer one: 900, with the caller's provider key.
         const { key, payer } = yield* payerWith(1_000_000, { limit: micro(100 * 900), includeByokInLimit: true })
         const results = yield* Effect.all(
           Array.from({ length: 200 }, (_, i) =>

@@ -36,7 +36,7 @@ const Reserve = Schema.Struct({
   /** Which keys may serve the request: the gateway's, the caller's, or either. */
   keys: Schema.Literals(["gateway", "own", "either"]),
   amount: between(0, 150),
-  /** What the caller's own key may cost if either may serve the request. */
+  /** What the caller's provider key may cost if either may serve the request. */
   ownAmount: between(0, 150)
 })
 
@@ -45,7 +45,7 @@ const Settle = Schema.Struct({
   do: Schema.Literal("settle"),
   which,
   percent: between(0, 130),
-  byOwnKey: Schema.Boolean
+  byProviderKey: Schema.Boolean
 })
 
 const Limit = Schema.Struct({
@@ -199,7 +199,7 @@ describe.each(databases)("the ledger on $name", ({ layer, name }) => {
                 const result = {
                   status: "completed",
                   cost: MicroCredits.make(Math.floor((request.amount * command.percent) / 100)),
-                  isByok: command.byOwnKey
+                  isByok: command.byProviderKey
                 } as const
                 const expected = LedgerModel.end(model, request.id, result, now)
                 const { cost, isByok } = result

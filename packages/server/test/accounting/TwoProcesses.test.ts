@@ -76,8 +76,8 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
         const sql = yield* SqlClient
         const accounting = yield* Accounting
         const { organizationId } = yield* payerWith(0)
-        // The requests of each workspace reach one kind of limit: that of the workspace, of its keys
-        // or of their guardrail.
+        // The requests of each workspace reach one kind of limit: that of the workspace, of its
+        // keys or of their guardrail.
         const ample = 1_000_000
         const credits = [4800, ample, ample]
         const keyLimits = [ample, 1400, ample]

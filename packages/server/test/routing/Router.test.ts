@@ -30,7 +30,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import { TestClock } from "effect/testing"
-import type { Attempt } from "../../src/accounting/Attempt.ts"
+import type { ProviderAttempt } from "../../src/accounting/ProviderAttempt.ts"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import * as Candidate from "../../src/routing/Candidate.ts"
 import * as ModelCatalog from "../../src/routing/ModelCatalog.ts"
@@ -287,8 +287,8 @@ describe("Router", () => {
 
   it.effect("records the attempt that a disconnecting caller interrupts", () =>
     Effect.gen(function* () {
-      const attempts: Array<Attempt> = []
-      const record = ({ attempts: made }: { readonly attempts: ReadonlyArray<Attempt> }) =>
+      const attempts: Array<ProviderAttempt> = []
+      const record = ({ attempts: made }: { readonly attempts: ReadonlyArray<ProviderAttempt> }) =>
         Effect.sync(() => void attempts.push(...made))
       const fiber = yield* Effect.forkChild(Effect.uninterruptible(Effect.tap(routed({ a: Effect.never }), record)))
       yield* TestClock.adjust("1 second")

@@ -47,7 +47,7 @@ export const create = Effect.gen(function* () {
     byok_reserved_month BIGINT NOT NULL DEFAULT 0
   ) ${withoutRowId(sql)}`
 
-  // `byok_extra_micro` is what a request that may use a key of its caller reserves besides its
+  // `byok_extra_micro` is what a request that may use a provider key reserves besides its
   // amount.
   yield* sql`CREATE TABLE intents (
     id TEXT NOT NULL PRIMARY KEY,

@@ -11,7 +11,7 @@ export const Billed = Schema.Literals(["yes", "no", "unknown"])
 const latestTime = 8.64e15
 
 /** One attempt at one provider. */
-export const Attempt = Schema.Struct({
+export const ProviderAttempt = Schema.Struct({
   provider: Schema.String,
   /**
    * `Success`, the reason of the failure, `Interrupted` if the caller disconnected or the gateway
@@ -23,27 +23,27 @@ export const Attempt = Schema.Struct({
   seconds: Schema.Finite,
   /** Default: `unknown`. */
   billed: Billed.pipe(Schema.withDecodingDefaultKey(Effect.succeed("unknown" as const))),
-  /** True if it was made with a provider key of the caller. Otherwise absent. */
+  /** True if it was made with a provider key. Otherwise absent. */
   is_byok: Schema.optionalKey(Schema.Boolean),
   /** When it began, in epoch milliseconds. Only the attempts of video jobs have it. */
   started_at: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: latestTime })))
 })
 
 /** One attempt at one provider. */
-export type Attempt = typeof Attempt.Type
+export type ProviderAttempt = typeof ProviderAttempt.Type
 
 const decodeList = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Array(Schema.Unknown)))
-const decode = Schema.decodeUnknownOption(Attempt)
+const decode = Schema.decodeUnknownOption(ProviderAttempt)
 
 /**
  * Reads the attempts that {@link toJson} wrote. One that cannot be read is left out: the request
  * that it belongs to stays readable.
  */
-export const fromJson = (json: string | null): ReadonlyArray<Attempt> =>
+export const fromJson = (json: string | null): ReadonlyArray<ProviderAttempt> =>
   json === null
     ? []
     : Option.getOrElse(decodeList(json), () => []).flatMap((attempt) => Option.toArray(decode(attempt)))
 
 /** Attempts as a column of text. Null if there are none. */
-export const toJson = (attempts: ReadonlyArray<Attempt>): string | null =>
+export const toJson = (attempts: ReadonlyArray<ProviderAttempt>): string | null =>
   attempts.length === 0 ? null : JSON.stringify(attempts)
