@@ -2,7 +2,9 @@
  * Writes paid requests to SQLite: one statement after the other, in transactions that concurrent
  * requests share.
  */
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Exit, Layer } from "effect"
+import type { Row } from "effect/sql/SqlConnection"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { insertEvent } from "../storage/sql/EventLog.ts"
@@ -23,6 +25,22 @@ import {
 type Outcome = Omit<Ended, "bytesOfKey">
 
 const already: Outcome = { settlement: "already", charged: undefined }
+
+/**
+ * What the end of a reservation needs of it. A schema would take several times as long to read it.
+ */
+const reservedOf = (row: Row) => ({
+  state: Dialect.text(row, "state"),
+  operation: Dialect.text(row, "operation"),
+  model: Dialect.text(row, "model"),
+  keyHash: Dialect.text(row, "key_hash"),
+  guardrailId: Dialect.textOrNull(row, "guardrail_id"),
+  workspaceId: Dialect.text(row, "workspace_id"),
+  dayStart: Dialect.int(row, "day_start"),
+  amount: MicroCredits.make(Dialect.int(row, "amount_micro")),
+  byokExtra: MicroCredits.make(Dialect.int(row, "byok_extra_micro")),
+  isByok: Dialect.bool(row, "is_byok")
+})
 
 /** Makes the store over the transactions of the database. */
 export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"] => {
@@ -102,7 +120,12 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
    * Charges `cost` in credits or as BYOK usage. Releases what was reserved, unless it was released
    * before.
    */
-  const move = (reservation: Ledger.Reservation, isReserved: boolean, cost: number, costIsByok: boolean): void => {
+  const move = (
+    reservation: ReturnType<typeof reservedOf>,
+    isReserved: boolean,
+    cost: number,
+    costIsByok: boolean
+  ): void => {
     const { guardrailId, keyHash, workspaceId } = reservation
     const starts = Periods.startsOf(reservation.dayStart)
     const usage = costIsByok ? 0 : cost
@@ -117,7 +140,7 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
   const endReservation = ({ id, now, result }: End): Outcome => {
     const [row] = takeReservation.rows({ id })
     if (row === undefined) return already
-    const reservation = Ledger.reservations.read(row)
+    const reservation = reservedOf(row)
     const { amount, byokExtra, model, operation } = reservation
     const isCharged = result?.status === "completed"
     const isLate = reservation.state === "abandoned"
@@ -169,7 +192,7 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
     abandon: (dead, now) =>
       run(() => {
         const rows = dead.flatMap(({ id, owner }) => abandonReservation.rows({ id, owner, now }))
-        for (const row of rows) move(Ledger.reservations.read(row), true, 0, false)
+        for (const row of rows) move(reservedOf(row), true, 0, false)
         return Exit.succeed(rows.length)
       }),
     keep: (answer) =>

@@ -5,7 +5,7 @@
  * A column is named as its field, in snake case, unless the declaration says otherwise. The room
  * that owns a table declares it; migrations create it.
  */
-import { Schema, SchemaAST, SchemaGetter } from "effect"
+import { Predicate, Schema, SchemaAST, SchemaGetter } from "effect"
 import { Model } from "effect/schema"
 import type { Row } from "effect/sql/SqlConnection"
 
@@ -56,6 +56,19 @@ const isText = (ast: SchemaAST.AST): boolean =>
     ? ast.types.some(isText)
     : ast._tag === "String" || (ast._tag === "Literal" && typeof ast.literal === "string")
 
+/**
+ * Whether a column stores this value as it is, for columns of texts. Most columns are, and a schema
+ * takes several times as long to say so.
+ */
+const isPlain = (ast: SchemaAST.AST): ((value: unknown) => boolean) => {
+  if (ast.encoding === undefined && ast.checks === undefined) {
+    if (ast._tag === "String") return Predicate.isString
+    if (ast._tag === "Null") return Predicate.isNull
+    if (ast._tag === "Union") return Predicate.some(ast.types.map(isPlain))
+  }
+  return () => false
+}
+
 /** Declares a table. `named` has the columns that are not named as their field. */
 export const make = <A, Insert extends object, Update extends object>(
   model: Variant<A> & { readonly insert: Variant<Insert>; readonly update: Variant<Update> },
@@ -86,14 +99,14 @@ export const make = <A, Insert extends object, Update extends object>(
     const places = Object.entries(fields).map(([field, schema]) => ({
       field,
       column: columnOf(field),
+      isPlain: isPlain(schema.ast),
       encode: Schema.encodeUnknownSync(schema)
     }))
     return (values: object): Record<string, unknown> => {
-      const present = new Map<string, unknown>(Object.entries(values))
       const row: Record<string, unknown> = {}
-      for (const { column, encode, field } of places) {
-        const value = present.get(field)
-        if (value !== undefined) row[column] = encode(value)
+      for (const { column, encode, field, isPlain } of places) {
+        const value: unknown = Reflect.get(values, field)
+        if (value !== undefined) row[column] = isPlain(value) ? value : encode(value)
       }
       return row
     }
