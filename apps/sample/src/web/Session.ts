@@ -70,7 +70,7 @@ export class Session extends Context.Service<
   }
 >()("@model-gateway/sample/Session") {}
 
-const stored = "model-gateway-token"
+const storageKey = "model-gateway-token"
 
 const Stored = Schema.fromJsonString(
   Schema.Struct({
@@ -85,10 +85,10 @@ const storage = <A>(use: (storage: Storage) => A) => Effect.ignore(Effect.try(()
 
 const writeStored = (token: typeof Stored.Type) =>
   Effect.flatMap(Effect.orDie(Schema.encodeEffect(Stored)(token)), (text) =>
-    storage((storage) => storage.setItem(stored, text))
+    storage((storage) => storage.setItem(storageKey, text))
   )
 
-const readStored = Effect.try(() => sessionStorage.getItem(stored)).pipe(
+const readStored = Effect.try(() => sessionStorage.getItem(storageKey)).pipe(
   Effect.flatMap(Schema.decodeUnknownEffect(Stored)),
   Effect.option
 )
@@ -124,7 +124,7 @@ const make = Effect.gen(function* () {
   const clear = Effect.gen(function* () {
     source = undefined
     ordinary = undefined
-    yield* storage((storage) => storage.removeItem(stored))
+    yield* storage((storage) => storage.removeItem(storageKey))
     yield* update({ expiresAt: undefined, renews: false, entered: undefined })
   })
 

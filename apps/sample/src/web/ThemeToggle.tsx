@@ -3,11 +3,11 @@ import { useEffect, useState } from "react"
 
 type Theme = "light" | "dark"
 
-const stored = "model-gateway-theme"
+const storageKey = "model-gateway-theme"
 
 const chosen = (): Theme | undefined => {
   try {
-    const value = localStorage.getItem(stored)
+    const value = localStorage.getItem(storageKey)
     return value === "light" || value === "dark" ? value : undefined
   } catch {
     return undefined
@@ -28,7 +28,7 @@ export const ThemeToggle = () => {
     if (theme === undefined) return
     document.documentElement.dataset["theme"] = theme
     try {
-      localStorage.setItem(stored, theme)
+      localStorage.setItem(storageKey, theme)
     } catch {
       // Without storage, the choice is kept until the page is closed.
     }

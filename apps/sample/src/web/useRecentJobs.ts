@@ -17,7 +17,7 @@ export interface RecentJob {
   readonly status: Video.Job["status"]
 }
 
-const stored = "model-gateway-video-jobs"
+const storageKey = "model-gateway-video-jobs"
 
 const maxJobs = 5
 
@@ -28,7 +28,7 @@ const Jobs = Schema.fromJsonString(
 /** The stored jobs, newest first. Undefined: nothing is stored, or the browser forbids storage. */
 const readStored = (): ReadonlyArray<RecentJob> | undefined => {
   try {
-    return Option.getOrUndefined(Schema.decodeUnknownOption(Jobs)(localStorage.getItem(stored)))
+    return Option.getOrUndefined(Schema.decodeUnknownOption(Jobs)(localStorage.getItem(storageKey)))
   } catch {
     return undefined
   }
@@ -36,7 +36,7 @@ const readStored = (): ReadonlyArray<RecentJob> | undefined => {
 
 const writeStored = (jobs: ReadonlyArray<RecentJob>) => {
   try {
-    localStorage.setItem(stored, JSON.stringify(jobs))
+    localStorage.setItem(storageKey, JSON.stringify(jobs))
   } catch {
     // Without storage, the list is kept until the page is closed.
   }
