@@ -202,7 +202,7 @@ describe("settings", () => {
     [
       ["--cors-origins", "https://app.example, *"],
       {},
-      '--cors-origins is "https://app.example, *", which is not a list of origins such as https://app.example: * would let every page of the web in: list the origins of your own pages.'
+      '--cors-origins is "https://app.example, *", which is not a list of origins such as https://app.example: * would allow every page of the web: list the origins of your own pages.'
     ],
     [
       ["--trusted-proxies", "10.0.0.0/8, proxy.example"],

@@ -22,7 +22,7 @@ export type Refusal = "price" | "request" | "model" | "response" | "destination"
 
 const messages: Readonly<Record<Refusal, string>> = {
   price: "changes the price, so it cannot be passed on",
-  request: "is what fields of the request itself say, so it cannot be passed on",
+  request: "repeats what a field of the request says, so it cannot be passed on",
   model: "chooses another model, so it cannot be passed on",
   response: "changes the form of the provider's answer, which the gateway reads, so it cannot be passed on",
   destination: "says where results are sent, so it cannot be passed on",

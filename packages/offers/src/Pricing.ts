@@ -134,17 +134,17 @@ export interface Charge {
 export const maxCount = 1_000_000_000
 
 /**
- * What is wrong with a charge, if anything: a count or a cost that cannot be. The service treats
+ * What is wrong with a charge, if anything: an impossible count or cost. The service treats
  * such an answer as a `BadResponse`, whatever the adapter checked.
  *
  * @category validation
  * @since 0.1.0
  */
 export const flawOf = ({ cost, usage }: Charge): string | undefined => {
-  if (!Number.isSafeInteger(cost) || cost < 0) return "a cost that cannot be"
+  if (!Number.isSafeInteger(cost) || cost < 0) return "an impossible cost"
   // The negation finds NaN, too.
   const wrong = Object.entries(usage).find(([, count]) => !(count >= 0 && count <= maxCount))
-  return wrong === undefined ? undefined : `a count of ${wrong[0]} that cannot be`
+  return wrong === undefined ? undefined : `an impossible count of ${wrong[0]}`
 }
 
 /**

@@ -195,7 +195,7 @@ export const flawOf = (results: ReadonlyArray<RerankResult>, documents: number):
   const seen = new Set<number>()
   let previous = Number.POSITIVE_INFINITY
   for (const { index, relevance_score } of results) {
-    if (index >= documents) return "an index of no document"
+    if (index >= documents) return "an index without a document"
     if (seen.has(index)) return "a document ranked twice"
     if (relevance_score > previous) return "results out of order"
     seen.add(index)

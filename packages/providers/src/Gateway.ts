@@ -170,7 +170,7 @@ const costOf = (
   if (credits === undefined) return Effect.succeed(otherwise)
   const charged = credits < 0 || credits > maxCredits ? Option.none() : MicroCredits.fromCredits(credits)
   return Option.match(charged, {
-    onNone: () => Effect.fail(badResponse("a cost that cannot be")),
+    onNone: () => Effect.fail(badResponse("an impossible cost")),
     onSome: Effect.succeed
   })
 }
@@ -225,7 +225,7 @@ const checkCounts = (usage: { readonly [name: string]: number | undefined } = {}
   const description = flawOf({ cost: MicroCredits.zero, usage: stated })
   if (description !== undefined) return Effect.fail(badResponse(description))
   return (stated["seconds"] ?? 0) > maxSeconds
-    ? Effect.fail(badResponse("a count of seconds that cannot be"))
+    ? Effect.fail(badResponse("an impossible count of seconds"))
     : Effect.void
 }
 

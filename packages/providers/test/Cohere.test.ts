@@ -229,7 +229,7 @@ describe("Cohere", () => {
         results: results.map(([index, relevance_score]) => ({ index, relevance_score }))
       })
       const bodies: ReadonlyArray<readonly [unknown, string]> = [
-        [ranked([3, 0.5]), "an index of no document"],
+        [ranked([3, 0.5]), "an index without a document"],
         [ranked([-1, 0.5]), "JSON of another form at results.0.index"],
         [ranked([0.5, 0.5]), "JSON of another form at results.0.index"],
         [ranked(["0", 0.5]), "JSON of another form at results.0.index"],

@@ -110,10 +110,10 @@ describe("Gateway", () => {
           "BadResponse: status 200 with a body that is not JSON"
         ],
         [{ body: { id: 1 } }, "BadResponse: status 200 with a body that does not match the contract at id"],
-        [{ body: ranking({ results: [result(2)] }) }, "BadResponse: an index of no document"],
+        [{ body: ranking({ results: [result(2)] }) }, "BadResponse: an index without a document"],
         [{ body: ranking({ results: [result(1), result(1)] }) }, "BadResponse: a document ranked twice"],
-        [{ body: ranking({ usage: { cost: -1 } }) }, "BadResponse: a cost that cannot be"],
-        [{ body: ranking({ usage: { search_units: -5 } }) }, "BadResponse: a count of search_units that cannot be"],
+        [{ body: ranking({ usage: { cost: -1 } }) }, "BadResponse: an impossible cost"],
+        [{ body: ranking({ usage: { search_units: -5 } }) }, "BadResponse: an impossible count of search_units"],
         [{ fault: "endless" }, "BadResponse: more than 4194474 bytes"],
         [
           { fault: "cutBody" },
@@ -356,7 +356,7 @@ describe("Gateway", () => {
       for (const seconds of ["1e300", "115292150460684700000", "-1", "10000001"]) {
         behind.next({ body: `{"text":"tea","usage":{"seconds":${seconds}}}` })
         const { reason } = yield* Effect.flip(transcription.run({ audio, timestamp_granularities: [] }, credential))
-        assert.strictEqual(told(reason), "BadResponse: a count of seconds that cannot be")
+        assert.strictEqual(told(reason), "BadResponse: an impossible count of seconds")
       }
     }).pipe(undici)
   )

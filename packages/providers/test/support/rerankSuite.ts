@@ -161,7 +161,7 @@ export const rerankSuite = (subject: Subject) => {
   it.live("reports a ranking that cannot be true", () =>
     Effect.gen(function* () {
       const bodies: ReadonlyArray<readonly [unknown, string]> = [
-        [bodyOf([3, 0.5]), "an index of no document"],
+        [bodyOf([3, 0.5]), "an index without a document"],
         [bodyOf([1, 0.5], [1, 0.4]), "a document ranked twice"],
         [bodyOf([1, 0.4], [0, 0.5]), "results out of order"],
         [bodyOf([0, 0.4], [1, 0.3], [2, 0.2], [2, 0.1]), "more results than asked for"],

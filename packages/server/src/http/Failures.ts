@@ -299,7 +299,7 @@ export const errorOf = (cause: Cause.Cause<unknown>): unknown => {
 export const describe = (error: unknown): string => {
   if (error instanceof StorageError) return `${error.operation}: ${error.message}`
   if (error instanceof SyntaxError || !(error instanceof Error)) {
-    return error instanceof Error ? error.name : `a defect that is no error (${typeof error})`
+    return error instanceof Error ? error.name : `a defect that is not an Error (${typeof error})`
   }
   return [`${error.name}: ${error.message.slice(0, 200)}`, ...framesOf(error)].join("\n")
 }

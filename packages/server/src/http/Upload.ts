@@ -42,7 +42,7 @@ const emptyFile: Issue = { path: "file", message: "Expected at least 1 byte" }
 
 const secondFile = badForm([{ path: "file", message: "Expected one file" }])
 
-const expiring = badForm([{ path: "expires_after", message: "Expected no such field, because files do not expire" }])
+const expiring = badForm([{ path: "expires_after", message: "This field is not supported: files do not expire" }])
 
 /** Takes the form's fields and keeps its purpose. */
 const purposeOf = () => {
@@ -52,7 +52,7 @@ const purposeOf = () => {
     take: (field: Multipart.Field): Effect.Effect<void, BadRequest> => {
       if (/^expires_after\b/.test(field.key)) return Effect.fail(expiring)
       if (field.key !== "purpose") return Effect.void
-      if (purpose !== undefined) return Effect.fail(badForm([{ path: "purpose", message: "Expected it once" }]))
+      if (purpose !== undefined) return Effect.fail(badForm([{ path: "purpose", message: "Expected the field once" }]))
       if (!isPurpose(field.value)) return Effect.fail(badForm([purposeIssue]))
       purpose = field.value
       return Effect.void

@@ -10,7 +10,7 @@ const otherOrigin = /^[a-z][a-z\d+.-]*:\/\/[a-z\d.-]+(?::\d+)?$/
 /** What is wrong with an origin, as a sentence. Undefined if it is valid. */
 const problemOf = (origin: string): string | undefined => {
   // It would let any page on the web use a key that a user enters there.
-  if (origin === "*") return "* would let every page of the web in: list the origins of your own pages"
+  if (origin === "*") return "* would allow every page of the web: list the origins of your own pages"
   if (origin.includes("*")) return `${origin} is not an exact origin: list each host by itself`
   const normal = URL.canParse(origin) ? new URL(origin).origin : "null"
   if (normal === origin && normal !== "null") return undefined

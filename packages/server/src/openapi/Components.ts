@@ -5,59 +5,12 @@
  */
 import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
-import * as Activity from "@model-gateway/core/Activity"
-import * as Byok from "@model-gateway/core/Byok"
-import * as CohereRerank from "@model-gateway/core/CohereRerank"
-import * as Credits from "@model-gateway/core/Credits"
-import * as CurrentKey from "@model-gateway/core/CurrentKey"
-import * as Destinations from "@model-gateway/core/Destinations"
-import * as Files from "@model-gateway/core/Files"
-import * as FileShapes from "@model-gateway/core/FileShapes"
+import * as Contract from "@model-gateway/core"
 import * as GatewayError from "@model-gateway/core/GatewayError"
-import * as Generations from "@model-gateway/core/Generations"
-import * as Guardrails from "@model-gateway/core/Guardrails"
-import * as Identifiers from "@model-gateway/core/Identifiers"
-import * as Keys from "@model-gateway/core/Keys"
-import * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
-import * as Models from "@model-gateway/core/Models"
 import * as Operation from "@model-gateway/core/Operation"
-import * as Providers from "@model-gateway/core/Providers"
-import * as Rerank from "@model-gateway/core/Rerank"
-import * as Routing from "@model-gateway/core/Routing"
-import * as Trace from "@model-gateway/core/Trace"
-import * as Transcription from "@model-gateway/core/Transcription"
-import * as Video from "@model-gateway/core/Video"
-import * as VideoModels from "@model-gateway/core/VideoModels"
-import * as Webhooks from "@model-gateway/core/Webhooks"
-import * as Workspaces from "@model-gateway/core/Workspaces"
 
-/** The modules whose schemas and operations the document shows. */
-const modules: { readonly [name: string]: { readonly [name: string]: unknown } } = {
-  Activity,
-  Byok,
-  CohereRerank,
-  Credits,
-  CurrentKey,
-  Destinations,
-  Files,
-  FileShapes,
-  GatewayError,
-  Generations,
-  Guardrails,
-  Identifiers,
-  Keys,
-  ModelEndpoints,
-  Models,
-  Providers,
-  Rerank,
-  Routing,
-  Trace,
-  Transcription,
-  Video,
-  VideoModels,
-  Webhooks,
-  Workspaces
-}
+/** The modules of the contract. The document shows their schemas and operations. */
+const modules: { readonly [name: string]: { readonly [name: string]: unknown } } = Contract
 
 /**
  * Whether a part of the client, such as `Rerank.rerank`, is a function. `CurrentKey.currentKey` is

@@ -31,7 +31,7 @@ import * as Upload from "../http/Upload.ts"
 const noSuchFile = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no file ${id}` } })
 
 const noKeyAtProvider = invalid(
-  [{ path: "idempotency-key", message: "Expected no such header with provider" }],
+  [{ path: "idempotency-key", message: "Cannot be used with provider" }],
   "Idempotency-Key cannot be used with provider, because the provider does not tell whether it has stored the file"
 )
 
@@ -54,7 +54,7 @@ const cursorOf = ({
   readonly purpose?: string
 }) => {
   const issues = Object.entries({ before_id, purpose }).flatMap(([path, value]) =>
-    value === undefined ? [] : [{ path, message: "Expected no such parameter: it is not supported" }]
+    value === undefined ? [] : [{ path, message: "This parameter is not supported" }]
   )
   const after = cursor ?? after_id ?? page.after
   return issues.length > 0

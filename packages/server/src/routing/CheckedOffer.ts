@@ -27,7 +27,7 @@ const failIfWrong = (charge: Charge): Effect.Effect<void, ProviderError> => {
 const maxHandle = 16_384
 
 const failIfLong = (handle: JobHandle): Effect.Effect<void, ProviderError> =>
-  JSON.stringify(handle).length <= maxHandle ? Effect.void : badResponse("a name of the job that is too long")
+  JSON.stringify(handle).length <= maxHandle ? Effect.void : badResponse("a job name that is too long")
 
 const failIfUnranked = (
   results: ReadonlyArray<RerankResult>,

@@ -170,7 +170,7 @@ describe("a list of origins", () => {
   it.effect("with anything in it that no browser sends is refused, in a sentence that names it", () =>
     Effect.gen(function* () {
       for (const [text, sentence] of [
-        ["*", "* would let every page of the web in: list the origins of your own pages"],
+        ["*", "* would allow every page of the web: list the origins of your own pages"],
         ["https://app.example/", "write https://app.example"],
         ["https://app.example:443", "write https://app.example"],
         ["HTTPS://App.Example", "write https://app.example"],

@@ -83,7 +83,7 @@ describe("classify", () => {
 describe("what is logged of an error", () => {
   it("quotes nothing that was parsed", () => {
     expect(Failures.describe(new SyntaxError('Unexpected token "mg_sk_secret" is not valid JSON'))).toBe("SyntaxError")
-    expect(Failures.describe({ secret: "mg_sk_secret" })).toBe("a defect that is no error (object)")
+    expect(Failures.describe({ secret: "mg_sk_secret" })).toBe("a defect that is not an Error (object)")
     expect(Failures.describe(storage)).toBe("test: The disk is full.")
   })
 })

@@ -33,11 +33,11 @@ describe("an offer of the catalog", () => {
         const [name] = Object.keys(usage)
         expect(error).toMatchObject({
           status: 200,
-          reason: { _tag: "BadResponse", description: `a count of ${name} that cannot be` }
+          reason: { _tag: "BadResponse", description: `an impossible count of ${name}` }
         })
       }
       const negative = yield* Effect.flip(rerank({ cost: cost(-1), usage: {} })?.(request, credential) ?? Effect.void)
-      expect(negative).toMatchObject({ reason: { description: "a cost that cannot be" } })
+      expect(negative).toMatchObject({ reason: { description: "an impossible cost" } })
     })
   )
 
@@ -79,7 +79,7 @@ describe("an offer of the catalog", () => {
           ],
           "a document ranked twice"
         ],
-        [[[2, 0.2]], "an index of no document"]
+        [[[2, 0.2]], "an index without a document"]
       ] as const) {
         expect(yield* Effect.flip(ranking(results))).toMatchObject({ reason: { _tag: "BadResponse", description } })
       }
@@ -115,7 +115,7 @@ describe("an offer of the catalog", () => {
       }
       expect(yield* submit("a".repeat(16_382))).toHaveLength(16_382)
       expect(yield* Effect.flip(submit("a".repeat(16_383)))).toMatchObject({
-        reason: { _tag: "BadResponse", description: "a name of the job that is too long" }
+        reason: { _tag: "BadResponse", description: "a job name that is too long" }
       })
     })
   )
