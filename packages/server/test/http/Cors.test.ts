@@ -199,7 +199,7 @@ describe("a list of origins", () => {
     Effect.gen(function* () {
       const exit = yield* Effect.exit(Layer.build(layer({ corsOrigins: ["*"] })))
       expect(Exit.isFailure(exit) && Cause.pretty(exit.cause)).toContain(
-        'corsOrigins is ["*"], which is not a list of origins such as https://app.example: * would let every page'
+        'corsOrigins is ["*"], which is not a list of origins such as https://app.example: * would allow every page'
       )
     })
   )
