@@ -6,6 +6,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { firstKey, folder, serve } from "./Executable.ts"
@@ -230,7 +231,7 @@ describe("a process that is killed", { timeout: 120_000 }, () => {
 /** Serves with the given streams, and tells when it listens. */
 const detached = (dataDir: string): ChildProcess => {
   const child = spawn(process.execPath, [main, "serve", "--port", "0", "--data-dir", dataDir], {
-    env: { PATH: process.env.PATH, NO_COLOR: "1" },
+    env: childEnvironment(),
     stdio: ["ignore", "pipe", "pipe"]
   })
   onTestFinished(() => void child.kill("SIGKILL"))

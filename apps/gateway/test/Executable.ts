@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
 import { onTestFinished } from "vitest"
 
 const main = fileURLToPath(new URL("../dist/main.js", import.meta.url))
@@ -41,13 +42,7 @@ export const start = (
   nodeOptions: ReadonlyArray<string> = []
 ): Running => {
   const child = spawn(process.execPath, [...nodeOptions, main, ...args], {
-    env: {
-      PATH: process.env.PATH,
-      NO_COLOR: "1",
-      // Else each process would compile a thousand modules again.
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      ...environment
-    },
+    env: { ...childEnvironment(), ...environment },
     stdio: ["ignore", "pipe", "pipe"]
   })
   onTestFinished(() => void child.kill("SIGKILL"))

@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
 import { trust } from "./doubles.ts"
 import * as Watch from "./watch.ts"
 
@@ -84,7 +85,7 @@ const printed = async (child: ChildProcess, output: () => string, pattern: RegEx
 /** Starts a gateway. It inherits no settings of this process. */
 export const start = async (options: Options = {}): Promise<Gateway> => {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "model-gateway-hostile-"))
-  const settings: Record<string, string> = { NO_COLOR: "1", ...trust }
+  const settings: Record<string, string> = { ...trust }
   for (const [name, value] of Object.entries(options.settings ?? {})) settings[`MODEL_GATEWAY_${name}`] = value
   const fileDir = options.file === undefined ? undefined : mkdtempSync(join(tmpdir(), "model-gateway-settings-"))
   const file = fileDir === undefined ? [] : [`--config=${join(fileDir, "settings.json")}`]
@@ -104,7 +105,7 @@ export const start = async (options: Options = {}): Promise<Gateway> => {
       ...file
     ],
     {
-      env: { ...settings, PATH: process.env["PATH"] },
+      env: { ...childEnvironment(), ...settings },
       stdio: ["ignore", "pipe", "pipe", "ipc"]
     }
   )

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { createRequire } from "node:module"
 import { join } from "node:path"
+import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
 
 export interface Running {
   /** Waits until its output matches; fails with all of it when the process ends before. */
@@ -19,7 +20,7 @@ interface Options {
 const start = (command: string, args: ReadonlyArray<string>, { cwd, env }: Options): Running => {
   const child: ChildProcess = spawn(command, args, {
     cwd,
-    env: { PATH: process.env["PATH"], NO_COLOR: "1", ...env },
+    env: { ...childEnvironment(), ...env },
     stdio: ["ignore", "pipe", "pipe", "pipe"]
   })
   let output = ""

@@ -8,6 +8,7 @@ import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
 import { fileURLToPath } from "node:url"
 import { milliseconds } from "../attacks/attack.ts"
 import { builtGateway } from "../gateway.ts"
@@ -279,7 +280,7 @@ const runOne = async (sample: Sample, { main, patience }: Options): Promise<Outc
     const args = [main ?? builtGateway, "serve", ...config, ...sample.flags, "--port=0"]
     const child = spawn(process.execPath, args, {
       cwd: folder,
-      env: { ...sample.variables, NO_COLOR: "1", PATH: process.env["PATH"] },
+      env: { ...sample.variables, ...childEnvironment() },
       stdio: ["ignore", "pipe", "pipe"]
     })
     const killWithParent = () => void child.kill("SIGKILL")

@@ -4,6 +4,7 @@ import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
 import { fileURLToPath } from "node:url"
 
 const main = fileURLToPath(new URL("./dist/main.js", import.meta.resolve("@model-gateway/gateway/package.json")))
@@ -24,7 +25,7 @@ export interface Gateway {
 /** Starts a process and collects its output. */
 const start = (dataDir: string, port: string, flags: ReadonlyArray<string>) => {
   const child = spawn(process.execPath, [main, "serve", "--port", port, "--data-dir", dataDir, ...flags], {
-    env: { PATH: process.env["PATH"], NO_COLOR: "1" },
+    env: childEnvironment(),
     stdio: ["ignore", "pipe", "pipe"]
   })
   const ended = once(child, "close")

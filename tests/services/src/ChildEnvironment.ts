@@ -1,0 +1,7 @@
+/** What a process that a test starts gets of the test's own environment. No settings. */
+export const childEnvironment = (): NodeJS.ProcessEnv => ({
+  PATH: process.env["PATH"],
+  NO_COLOR: "1",
+  // Else each process compiles a thousand modules again. vitest.shared.ts sets it.
+  NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"]
+})
