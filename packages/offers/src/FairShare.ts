@@ -5,7 +5,7 @@
  * request each, so that an owner with a thousand requests delays another owner by one request.
  *
  * Effect's `PartitionedSemaphore` takes turns, too, but one owner can hold all of its permits, and
- * who waits cannot ask whether it has them, to take something else instead. The attacks
+ * a waiter cannot ask whether it has them, to acquire something else instead. The attacks
  * `hoarded-memory` and `command-queue` are of one owner that takes all.
  *
  * @since 0.1.0

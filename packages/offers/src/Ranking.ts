@@ -141,7 +141,7 @@ export const split = (
 // Answers
 
 /**
- * What the answer of a call about so many documents may hold: a result for each, which may repeat
+ * What the answer of a call about this many documents may hold: a result for each, which may repeat
  * its document.
  *
  * @category constructors
@@ -185,7 +185,7 @@ export interface Ranked {
 }
 
 /**
- * What is wrong with a ranking of so many documents, if anything.
+ * What is wrong with a ranking of this many documents, if anything.
  *
  * @category validation
  * @since 0.1.0

@@ -22,7 +22,7 @@ import * as FairShare from "./FairShare.ts"
  * @since 0.1.0
  */
 export interface Lease {
-  /** Waits for memory for an answer of so many bytes. Call it once. */
+  /** Waits for memory for an answer of this many bytes. Call it once. */
   readonly acquire: (bytes: number) => Effect.Effect<void>
   /** Waits until no other large answer is being parsed. */
   readonly turn: Effect.Effect<void>
@@ -79,7 +79,7 @@ export const make = (bytes: number): ResponseMemory => {
           })
         const lease: Lease = {
           acquire: (bytes) => enter(memory, bytes * costPerByte),
-          // Whoever waits resumes at once when the turn is free, so other work has to run first.
+          // A waiter resumes at once when the turn is free, so let other work run first.
           turn: Effect.andThen(enter(turns, 1), Effect.yieldNow)
         }
         const leave = Effect.sync(() => {

@@ -4,7 +4,7 @@ import * as ResponseMemory from "../src/ResponseMemory.ts"
 
 const mebibyte = 1024 * 1024
 
-/** Acquires memory for an answer of so many bytes until the deferred is done. */
+/** Acquires memory for an answer of this many bytes until the deferred is done. */
 const acquiring = (
   memory: ResponseMemory.ResponseMemory,
   upstream: string,

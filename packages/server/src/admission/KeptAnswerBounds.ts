@@ -2,10 +2,10 @@
  * Limits the size of stored answers, per API key and in total.
  *
  * Each API key has a counter row, written in the transaction that stores or deletes an answer, so
- * it is exact across processes. Whoever finds a limit exceeded deletes the oldest answers in the
- * background, a few megabytes at a time: those of the API key above its limit, or, above the total
- * limit, those of the API keys that use more than an equal share. A claim in progress is never
- * deleted.
+ * it is exact across processes. The process that finds a limit exceeded deletes the oldest answers
+ * in the background, a few megabytes at a time: those of the API key above its limit, or, above the
+ * total limit, those of the API keys that use more than an equal share. A claim in progress is
+ * never deleted.
  *
  * Without shares, one key could push out the answers of all others, whose retries would be charged
  * twice. The attack `kept-answers` fills the store.

@@ -117,7 +117,7 @@ export const spent = (operation: string, microCredits: number): Effect.Effect<vo
   Metric.update(credits(operation), microCredits)
 
 /**
- * Counts a request that cost so many micro-credits more than was reserved for it, of which some
+ * Counts a request that cost this many micro-credits more than was reserved for it, of which some
  * could not be charged.
  */
 export const overran = (operation: string, microCredits: number, uncharged: number): Effect.Effect<void> =>

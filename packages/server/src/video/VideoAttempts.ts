@@ -6,7 +6,7 @@
 import type { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
 import type { VideoJob } from "./VideoJob.ts"
 
-/** A job may be submitted very often. It keeps so many of its first and of its latest attempts. */
+/** A job may be submitted very often, so it keeps this many of its first and latest attempts. */
 const maxFirst = 5
 const maxLatest = 20
 

@@ -124,7 +124,7 @@ export const make = ({ failures: { failJob, retry }, jobs, signals, timed, unles
       }
       yield* Effect.race(Effect.sleep(delay), changed.await)
       const now = yield* jobs.find(job.id)
-      // Whoever advanced the job has offered another message.
+      // What advanced the job has sent another message.
       if (now?.step !== job.step) return
       if (yield* isOverdue(job)) return yield* Effect.flatMap(jobs.expire(job), entered)
     }

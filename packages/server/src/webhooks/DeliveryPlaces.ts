@@ -67,7 +67,7 @@ interface Pause {
 
 const keyOf = ({ host, workspaceId }: Receiver): string => `${workspaceId}\n${host}`
 
-/** Makes places of which none is taken. */
+/** Makes places, all of them free. */
 export const make = ({ concurrency, perHost, perWorkspace }: Limits): DeliveryPlaces => {
   const maxPlaces = concurrency * maxFactor
   let total = 0

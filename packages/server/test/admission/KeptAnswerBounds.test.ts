@@ -12,7 +12,7 @@ const kibibyte = 1024
 
 const bounded = (keptAnswers: Partial<GatewayServerConfig.KeptAnswers>) => GatewayServerConfig.layer({ keptAnswers })
 
-/** Text of so many characters that compresses to about three quarters. */
+/** Text of this many characters that compresses to about three quarters. */
 const noise = (length: number) => randomBytes((length * 3) / 4).toString("base64")
 
 interface Ask {

@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { randomBytes } from "node:crypto"
 import * as Base64Stream from "../../src/http/Base64Stream.ts"
 
-/** Decodes a text in pieces of so many bytes; undefined where it is not base64. */
+/** Decodes a text in pieces of this many bytes; undefined where it is not base64. */
 const decode = (text: string, piece: number): Buffer | undefined => {
   const stream = Base64Stream.make()
   const bytes = Buffer.from(text)

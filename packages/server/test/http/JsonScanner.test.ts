@@ -7,7 +7,7 @@ interface Scanned {
   readonly kept: string
 }
 
-/** Scans a text in pieces of so many bytes. */
+/** Scans a text in pieces of this many bytes. */
 const scan = (text: string, options: Partial<JsonScanner.Options> = {}, piece = 65_536): Scanned => {
   const bytes = Buffer.from(text)
   const kept: Array<Uint8Array> = []

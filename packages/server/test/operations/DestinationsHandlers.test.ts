@@ -28,7 +28,7 @@ const change = (id: string, body: object) =>
     return yield* post(`${path}/${id}`, body, { key, method: "PATCH" })
   })
 
-/** A signing secret of so many bytes. */
+/** A signing secret of this many bytes. */
 const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes).toString("base64")}`
 
 const remove = ({ id }: Destination) =>

@@ -20,7 +20,7 @@ const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
 
 const file: Part = { name: "file", filename: "tones.wav", type: "audio/wav", value: audio }
 
-/** Silent audio in a file of so many bytes. */
+/** Silent audio in a file of this many bytes. */
 const silence = (bytes: number): Buffer => {
   const whole = Buffer.alloc(bytes)
   audio.copy(whole, 0, 0, 44)

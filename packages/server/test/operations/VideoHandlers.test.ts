@@ -117,7 +117,7 @@ const follow = Effect.fnUntraced(function* (job: Job, key?: string) {
 /** The number of workspaces that the tests made. */
 let made = 0
 
-/** A key in a workspace of its own with so many micro-credits. */
+/** A key in a workspace of its own with this many micro-credits. */
 const newKey = Effect.fnUntraced(function* (credits: number = 1_000_000) {
   const { workspace } = yield* TestGateway.TestGateway
   const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).create(workspace.organizationId, {

@@ -34,7 +34,7 @@ const rerankOf = (key: string, bytes: number): Question => {
 /** The longest body of a video job, less its JSON. */
 const announced = 23 * mebibyte
 
-/** Sends bodies that announce 23 MiB each: so many bytes at once, then little for a long time. */
+/** Sends bodies that announce 23 MiB each: this many bytes at once, then little for a long time. */
 const sendSlowly = (port: number, key: string, bodies: number, bytesAtOnce: number, seconds: number) => {
   const headers = {
     host: "127.0.0.1",

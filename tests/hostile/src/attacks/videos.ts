@@ -137,7 +137,7 @@ const filesIn = (folder: string): { readonly count: number; readonly bytes: numb
   return { count, bytes }
 }
 
-/** Waits until a condition holds, at most so many milliseconds. */
+/** Waits until a condition holds, at most this many milliseconds. */
 const until = async (isSo: () => Promise<boolean> | boolean, maxMillis: number): Promise<boolean> => {
   const startedAt = performance.now()
   while (!(await isSo())) {

@@ -18,7 +18,7 @@ import { withoutRowId } from "../Dialect.ts"
 const dayMillis = 86_400_000
 
 /**
- * When a workspace has so many rows of a day, requests that cost nothing add none for further
+ * When a workspace has this many rows of a day, requests that cost nothing add none for further
  * models. When it has twice as many, neither do others. A caller may name any model where an offer
  * takes all names, also ones that no provider has. So requests that cost nothing cannot use up the
  * rows of the models that people pay for. Further models share a row, so that the sums stay exact.
