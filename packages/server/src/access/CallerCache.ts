@@ -3,7 +3,7 @@
  * looked up for every request.
  *
  * Every change to what authentication reads (a key, a guardrail, an assignment) evicts the affected
- * callers here.
+ * callers: `KeyStore` and `GuardrailStore` do so when the change is committed.
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"

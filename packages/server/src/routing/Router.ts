@@ -1,5 +1,6 @@
 /**
- * Tries the candidates for a request in order until one answers.
+ * Tries the candidates for a request in order until one answers, or fails in a way in which the
+ * others would fail too (`ProviderError.canFallBack`).
  *
  * After several consecutive failures a candidate's circuit opens, and it is not called for a while.
  * A failure that the request itself caused does not count. Each attempt has a time limit, and so do

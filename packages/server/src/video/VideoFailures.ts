@@ -1,4 +1,7 @@
-/** What a worker does with a job after a failure: tries again later, or fails the job. */
+/**
+ * What a worker does with a job after a failure: tries again later, tries the next provider, or
+ * fails the job.
+ */
 import { Duration, Effect } from "effect"
 import * as Metrics from "../observability/Metrics.ts"
 import * as RetryDecision from "./RetryDecision.ts"
