@@ -188,7 +188,7 @@ it.skipIf(!hasPostgres())(
     )
     upstreams.rerank.next({ fault: "hang" })
     const waiting = rerank(fleet, 0)
-    await vi.waitFor(async () => expect(await rows("SELECT id FROM intents WHERE state = 'open'")).toHaveLength(1))
+    await vi.waitFor(async () => expect(await rows("SELECT id FROM reservations WHERE state = 'open'")).toHaveLength(1))
     fleet.gateways[1]?.signal("SIGUSR2")
     await vi.waitFor(async () => {
       expect((await rerank(fleet, 1)).status).toBe(200)
@@ -197,7 +197,7 @@ it.skipIf(!hasPostgres())(
     })
     // Its own process gives up on the upstream, after two heartbeats of both processes.
     expect((await waiting).status).toBe(524)
-    expect(await rows("SELECT id FROM intents WHERE abandoned_at IS NOT NULL")).toEqual([])
+    expect(await rows("SELECT id FROM reservations WHERE abandoned_at IS NOT NULL")).toEqual([])
     expect(await usageOf(fleet)).toBeCloseTo(2 * rerankPrice, 9)
   },
   60_000

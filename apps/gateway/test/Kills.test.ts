@@ -143,7 +143,7 @@ const check = async (fleet: Fleet, upstreams: Upstreams, query: Query, load: Loa
   // What the dead processes had reserved is released.
   await vi.waitFor(
     async () => {
-      expect(await query("SELECT id FROM intents WHERE state = 'open'")).toEqual([])
+      expect(await query("SELECT id FROM reservations WHERE state = 'open'")).toEqual([])
       expect(await query("SELECT id FROM budgets WHERE reserved <> 0")).toEqual([])
     },
     { timeout: 45_000, interval: 250 }

@@ -16,7 +16,7 @@ const abandoned = async (...ids: ReadonlyArray<string>) => {
   const workspaceId = workspaceOf(stdout)
   const db = new DatabaseSync(`${dataDir}/gateway.db`)
   const insert = db.prepare(
-    `INSERT INTO intents (id, state, key_hash, workspace_id, operation, model, amount_micro, is_byok, byok_extra_micro, day_start, reserved_at, abandoned_at)
+    `INSERT INTO reservations (id, state, key_hash, workspace_id, operation, model, amount_micro, is_byok, byok_extra_micro, day_start, reserved_at, abandoned_at)
      VALUES (?, 'abandoned', 'hash', ?, 'rerank', 'test/rank', 2000, 0, 0, 0, 1000, 1767225600000)`
   )
   db.exec("BEGIN")

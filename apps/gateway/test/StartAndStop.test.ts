@@ -143,6 +143,6 @@ describe("a process that is asked to stop", () => {
     )
     expect(pending.map(({ acquired_by }) => acquired_by)).toEqual([null, null, null])
     expect(rowsOf(dataDir, "SELECT id FROM processes")).toEqual([])
-    expect(rowsOf(dataDir, "SELECT id FROM intents WHERE state = 'open'")).toHaveLength(3)
+    expect(rowsOf(dataDir, "SELECT id FROM reservations WHERE state = 'open'")).toHaveLength(3)
   })
 })

@@ -64,7 +64,7 @@ export const sqlite = (
   return {
     connect: (process) => {
       const { wrap, wrapLocal } = FaultyConnection.make(world, process, "sqlite", (statements) => {
-        if (statements.some((text) => /budgets|workspaces|intents|_ledger|video_jobs/.test(text))) changed(rows)
+        if (statements.some((text) => /budgets|workspaces|reservations|_ledger|video_jobs/.test(text))) changed(rows)
       })
       return Layer.merge(
         SqliteClient.layer({ filename, wrap: (connection) => wrap(keep(process, connection)), wrapLocal }),

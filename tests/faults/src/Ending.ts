@@ -31,7 +31,7 @@ export interface Options {
  */
 export const isQuiet = async (database: Database): Promise<boolean> => {
   const left = await database.read([
-    "SELECT id FROM intents WHERE state = 'open'",
+    "SELECT id FROM reservations WHERE state = 'open'",
     "SELECT id FROM video_jobs WHERE completed_at IS NULL",
     "SELECT id FROM webhook_deliveries WHERE status = 'pending'"
   ])
@@ -55,14 +55,14 @@ interface Abandoned {
 
 /** Checks that ledger, events and bills agree. */
 export const checkRecords = async ({ callers, database, receiver, upstreams, world }: Options): Promise<void> => {
-  const [intents = [], usage = [], events = [], jobs = []] = await database.read([
-    "SELECT * FROM intents",
+  const [reservations = [], usage = [], events = [], jobs = []] = await database.read([
+    "SELECT * FROM reservations",
     "SELECT * FROM usage_ledger",
     "SELECT body FROM events ORDER BY sequence",
-    "SELECT id, status, intent_id, callback_url FROM video_jobs"
+    "SELECT id, status, reservation_id, callback_url FROM video_jobs"
   ])
 
-  for (const row of intents) {
+  for (const row of reservations) {
     if (Dialect.text(row, "state") === "open") {
       world.violated("no reservation is left", `one for ${Dialect.text(row, "operation")} is open`)
     }
@@ -86,14 +86,14 @@ export const checkRecords = async ({ callers, database, receiver, upstreams, wor
   for (const row of jobs) {
     const status = Dialect.oneOfOrNull(row, "status", Object.values(outcomes))
     if (status === null) world.violated("each job ends", `one is ${String(row["status"])}`)
-    else if (!tags.has(Dialect.text(row, "intent_id"))) {
+    else if (!tags.has(Dialect.text(row, "reservation_id"))) {
       world.violated("each end is reported once", `no event for a ${status} job`)
     }
-    const entries = usage.filter((entry) => entry["id"] === row["intent_id"])
+    const entries = usage.filter((entry) => entry["id"] === row["reservation_id"])
     if (entries.length !== 1 || entries[0]?.["status"] !== status) {
       world.violated(
         "each job is settled once",
-        `a ${status} job of ${tagOf(row, "intent_id")} has another ledger entry`
+        `a ${status} job of ${tagOf(row, "reservation_id")} has another ledger entry`
       )
     }
   }
@@ -105,7 +105,7 @@ export const checkRecords = async ({ callers, database, receiver, upstreams, wor
   }
   for (const row of jobs) {
     const all = webhooks.get(Dialect.text(row, "id")) ?? []
-    const what = `the ${String(row["status"])} job of ${tagOf(row, "intent_id")}`
+    const what = `the ${String(row["status"])} job of ${tagOf(row, "reservation_id")}`
     if (Dialect.textOrNull(row, "callback_url") !== callbackUrl) {
       if (all.length > 0) world.violated("each webhook arrives", `${what} has no receiver, and one was sent`)
       continue
@@ -140,7 +140,7 @@ export const checkRecords = async ({ callers, database, receiver, upstreams, wor
     }
   }
   // A process that died may have asked one provider after the other for the same request.
-  const abandoned = intents
+  const abandoned = reservations
     .filter((row) => Dialect.text(row, "state") === "abandoned")
     .map((row): Abandoned => ({ row, tag: undefined, providers: new Set() }))
   const takeAbandoned = ({ provider, tag }: Bill): boolean => {
@@ -184,7 +184,7 @@ export const checkRecords = async ({ callers, database, receiver, upstreams, wor
     const paid = callers.paidOf(tag)
     const made =
       paid?.operation === "video"
-        ? jobs.filter((row) => tagOf(row, "intent_id") === tag).length
+        ? jobs.filter((row) => tagOf(row, "reservation_id") === tag).length
         : (completed.get(tag) ?? 0)
     if (made < count)
       world.violated("each success is recorded", `${tag} succeeded ${count} times, recorded ${made} times`)

@@ -9,11 +9,11 @@ import type { World } from "./World.ts"
 const queries = {
   budgets: "SELECT * FROM budgets",
   workspaces: "SELECT id, balance_micro, reserved_micro FROM workspaces",
-  intents: "SELECT * FROM intents",
+  reservations: "SELECT * FROM reservations",
   usage: "SELECT * FROM usage_ledger",
   days: "SELECT key_hash, requests, cost_micro + byok_micro AS cost_micro FROM usage_days",
   credits: "SELECT workspace_id, amount_micro FROM credit_ledger",
-  jobs: "SELECT id, status, step, cost_micro, outputs, error, completed_at, intent_id FROM video_jobs"
+  jobs: "SELECT id, status, step, cost_micro, outputs, error, completed_at, reservation_id FROM video_jobs"
 } as const
 
 /** The statements whose rows {@link RowInvariants.check} takes. */
@@ -49,13 +49,13 @@ export const make = (world: World): RowInvariants => {
   const check: RowInvariants["check"] = ([
     budgets = [],
     workspaces = [],
-    intents = [],
+    reservations = [],
     usage = [],
     days = [],
     credits = [],
     jobs = []
   ]) => {
-    const open = intents.filter((row) => Dialect.text(row, "state") === "open")
+    const open = reservations.filter((row) => Dialect.text(row, "state") === "open")
     // A request that is settled after its reservation was released is charged although it may
     // exceed a limit by then.
     const late = usage.filter((row) => Dialect.bool(row, "is_late")).length
@@ -65,8 +65,8 @@ export const make = (world: World): RowInvariants => {
     for (const row of budgets) {
       const id = Dialect.text(row, "id")
       const column = Dialect.text(row, "kind") === "key" ? "key_hash" : "guardrail_id"
-      const inIntents = sum(
-        open.filter((intent) => intent[column] === id),
+      const inReservations = sum(
+        open.filter((reservation) => reservation[column] === id),
         "amount_micro"
       )
       const used = sum(
@@ -74,10 +74,10 @@ export const make = (world: World): RowInvariants => {
         "cost_micro"
       )
       const name = `${Dialect.text(row, "kind")} budget`
-      if (Dialect.int(row, "reserved") !== inIntents) {
+      if (Dialect.int(row, "reserved") !== inReservations) {
         world.violated(
           "reservations add up",
-          `a ${name} has reserved ${Dialect.int(row, "reserved")}, its intents ${inIntents}`
+          `a ${name} has reserved ${Dialect.int(row, "reserved")}, its reservations ${inReservations}`
         )
       }
       if (Dialect.int(row, "usage") !== used) {
@@ -85,7 +85,7 @@ export const make = (world: World): RowInvariants => {
       }
       const limit = Dialect.intOrNull(row, "limit_micro")
       const counted = countedOf(row)
-      const total = inIntents + used
+      const total = inReservations + used
       // Someone may set a limit below what is used already; after that nothing more is admitted. On
       // Postgres several commits may lie between two checks.
       const rule = `${limit} ${String(row["limit_reset"])}`
@@ -100,12 +100,15 @@ export const make = (world: World): RowInvariants => {
     for (const row of workspaces) {
       const id = Dialect.text(row, "id")
       const own = (rows: ReadonlyArray<Row>) => rows.filter((one) => one["workspace_id"] === id)
-      const inIntents = sum(own(open), "amount_micro")
+      const inReservations = sum(own(open), "amount_micro")
       const balance = Dialect.int(row, "balance_micro")
       const reserved = Dialect.int(row, "reserved_micro")
       const owed = sum(own(credits), "amount_micro") - sum(own(usage), "cost_micro")
-      if (reserved !== inIntents) {
-        world.violated("reservations add up", `the workspace has reserved ${reserved}, its intents ${inIntents}`)
+      if (reserved !== inReservations) {
+        world.violated(
+          "reservations add up",
+          `the workspace has reserved ${reserved}, its reservations ${inReservations}`
+        )
       }
       if (balance !== owed) {
         world.violated("the balance adds up", `the workspace has ${balance}, its ledgers say ${owed}`)

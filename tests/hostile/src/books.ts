@@ -13,22 +13,22 @@ const sumsOf = (owner: string): string => `SELECT ${owner} AS id,
 
 const reservedOf = (owner: string): string => `SELECT ${owner} AS id,
     SUM(CASE is_byok WHEN 0 THEN amount_micro ELSE 0 END) AS reserved
-  FROM intents WHERE state = 'open' GROUP BY ${owner}`
+  FROM reservations WHERE state = 'open' GROUP BY ${owner}`
 
 const budgets = (kind: string, owner: string): string => `SELECT * FROM (
-    SELECT b.id, b.usage, coalesce(u.charged, 0) AS charged, b.reserved, coalesce(i.reserved, 0) AS intents
+    SELECT b.id, b.usage, coalesce(u.charged, 0) AS charged, b.reserved, coalesce(i.reserved, 0) AS reservations
     FROM budgets b LEFT JOIN (${sumsOf(owner)}) u ON u.id = b.id LEFT JOIN (${reservedOf(owner)}) i ON i.id = b.id
     WHERE b.kind = '${kind}') AS all_rows
-  WHERE usage <> charged OR reserved <> intents LIMIT 3`
+  WHERE usage <> charged OR reserved <> reservations LIMIT 3`
 
 const workspaces = `SELECT * FROM (
-    SELECT w.id, w.balance_micro AS balance, w.reserved_micro AS reserved, coalesce(i.reserved, 0) AS intents,
+    SELECT w.id, w.balance_micro AS balance, w.reserved_micro AS reserved, coalesce(i.reserved, 0) AS reservations,
       coalesce(c.added, 0) - coalesce(u.charged, 0) AS owed
     FROM workspaces w LEFT JOIN (${sumsOf("workspace_id")}) u ON u.id = w.id
       LEFT JOIN (${reservedOf("workspace_id")}) i ON i.id = w.id
       LEFT JOIN (SELECT workspace_id AS id, SUM(amount_micro) AS added FROM credit_ledger GROUP BY workspace_id) c
         ON c.id = w.id) AS all_rows
-  WHERE balance <> owed OR reserved <> intents LIMIT 3`
+  WHERE balance <> owed OR reserved <> reservations LIMIT 3`
 
 const days = (which: string): string => `SELECT * FROM (
     SELECT (SELECT coalesce(SUM(requests), 0) FROM usage_days WHERE ${which}) AS requests,
@@ -38,10 +38,10 @@ const days = (which: string): string => `SELECT * FROM (
   WHERE requests <> entries OR summed <> charged`
 
 /** A reservation of a job stays while the job runs. */
-const left = `SELECT i.id, i.operation, i.model FROM intents i LEFT JOIN video_jobs j ON j.id = i.job_id
+const left = `SELECT i.id, i.operation, i.model FROM reservations i LEFT JOIN video_jobs j ON j.id = i.job_id
   WHERE i.state = 'open' AND (i.job_id IS NULL OR j.id IS NULL OR j.completed_at IS NOT NULL) LIMIT 3`
 
-const abandoned = "SELECT id, operation, model FROM intents WHERE state = 'abandoned' LIMIT 3"
+const abandoned = "SELECT id, operation, model FROM reservations WHERE state = 'abandoned' LIMIT 3"
 
 const checks: ReadonlyArray<readonly [name: string, statement: string]> = [
   ["the usage of a key is not the sum of its requests", budgets("key", "key_hash")],

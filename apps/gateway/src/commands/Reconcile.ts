@@ -1,7 +1,7 @@
 /** `model-gateway reconcile`: what an operator checks after a crash, and how it is closed. */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Entry, Reservation } from "@model-gateway/server/Accounting"
-import { type OpenIntent, Reconcile, type Report } from "@model-gateway/server/Reconcile"
+import { type OpenReservation, Reconcile, type Report } from "@model-gateway/server/Reconcile"
 import { Console, DateTime, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as CreditsFlag from "../CreditsFlag.ts"
@@ -18,23 +18,23 @@ const credits = MicroCredits.toCredits
 
 const time = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
-/** An intent as JSON. */
-const intentJson = (intent: Reservation) => ({
-  id: intent.id,
-  operation: intent.operation,
-  model: intent.model,
-  workspace_id: intent.workspaceId,
-  key_hash: intent.keyHash,
-  job_id: intent.jobId,
-  amount: credits(intent.amount),
-  is_byok: intent.isByok,
-  reserved_at: time(intent.reservedAt),
-  abandoned_at: intent.abandonedAt === null ? null : time(intent.abandonedAt)
+/** A reservation as JSON. */
+const reservationJson = (reservation: Reservation) => ({
+  id: reservation.id,
+  operation: reservation.operation,
+  model: reservation.model,
+  workspace_id: reservation.workspaceId,
+  key_hash: reservation.keyHash,
+  job_id: reservation.jobId,
+  amount: credits(reservation.amount),
+  is_byok: reservation.isByok,
+  reserved_at: time(reservation.reservedAt),
+  abandoned_at: reservation.abandonedAt === null ? null : time(reservation.abandonedAt)
 })
 
-const openJson = (intent: OpenIntent) => {
-  const { abandoned_at: _, ...fields } = intentJson(intent)
-  return { ...fields, process_id: intent.owner, holder: intent.holder }
+const openJson = (reservation: OpenReservation) => {
+  const { abandoned_at: _, ...fields } = reservationJson(reservation)
+  return { ...fields, process_id: reservation.owner, holder: reservation.holder }
 }
 
 const usageJson = (row: Entry) => ({
@@ -53,16 +53,16 @@ const usageJson = (row: Entry) => ({
   settled_at: time(row.settledAt)
 })
 
-const intentColumns = ["ID", "OPERATION", "MODEL", "WORKSPACE", "KEY HASH", "CREDITS", "RESERVED AT"]
+const reservationColumns = ["ID", "OPERATION", "MODEL", "WORKSPACE", "KEY HASH", "CREDITS", "RESERVED AT"]
 
-const intentCells = (intent: Reservation): ReadonlyArray<string> => [
-  intent.id,
-  intent.operation,
-  intent.model,
-  intent.workspaceId,
-  intent.keyHash.slice(0, 12),
-  MicroCredits.format(intent.amount),
-  time(intent.reservedAt)
+const reservationCells = (reservation: Reservation): ReadonlyArray<string> => [
+  reservation.id,
+  reservation.operation,
+  reservation.model,
+  reservation.workspaceId,
+  reservation.keyHash.slice(0, 12),
+  MicroCredits.format(reservation.amount),
+  time(reservation.reservedAt)
 ]
 
 const usageColumns = ["ID", "OPERATION", "MODEL", "PROVIDER", "WORKSPACE", "RESERVED", "CHARGED", "SETTLED AT"]
@@ -90,15 +90,15 @@ const text = ({ abandoned, late, open, overruns }: Report): string =>
     ...section(
       "Abandoned: the process died, the reservation was released, and the provider may have billed the request.\n" +
         "Look it up on the provider's bill. Then run reconcile settle or reconcile dismiss.",
-      [...intentColumns, "ABANDONED AT"],
-      abandoned.map((intent) => [...intentCells(intent), time(intent.abandonedAt ?? 0)])
+      [...reservationColumns, "ABANDONED AT"],
+      abandoned.map((reservation) => [...reservationCells(reservation), time(reservation.abandonedAt ?? 0)])
     ),
     ...section("Overruns: charged more than was reserved.", usageColumns, overruns.map(usageCells)),
     ...section("Late: charged after the reservation had been abandoned.", usageColumns, late.map(usageCells)),
     ...section(
       "Open now: reserved by a live process, by a job, or by a dead process and released within seconds.",
-      [...intentColumns, "HOLDER"],
-      open.map((intent) => [...intentCells(intent), intent.holder])
+      [...reservationColumns, "HOLDER"],
+      open.map((reservation) => [...reservationCells(reservation), reservation.holder])
     )
   ].join("\n\n")
 
@@ -127,10 +127,10 @@ const settle = Command.make(
       "existing",
       Effect.fnUntraced(function* () {
         const provider = Option.getOrUndefined(input.provider)
-        const intent = yield* (yield* Reconcile).settle(input.id, { cost, provider })
-        if (input.json) return yield* Output.json({ id: intent.id, settled: credits(cost) })
+        const reservation = yield* (yield* Reconcile).settle(input.id, { cost, provider })
+        if (input.json) return yield* Output.json({ id: reservation.id, settled: credits(cost) })
         yield* Console.log(
-          `Charged ${MicroCredits.format(cost)} credits to workspace ${intent.workspaceId} for ${intent.id}.`
+          `Charged ${MicroCredits.format(cost)} credits to workspace ${reservation.workspaceId} for ${reservation.id}.`
         )
       })
     )
@@ -145,9 +145,9 @@ const dismiss = Command.make(
       input,
       "existing",
       Effect.fnUntraced(function* () {
-        const intent = yield* (yield* Reconcile).dismiss(input.id)
-        if (input.json) return yield* Output.json({ id: intent.id, dismissed: true })
-        yield* Console.log(`Dismissed ${intent.id}. Nothing was charged.`)
+        const reservation = yield* (yield* Reconcile).dismiss(input.id)
+        if (input.json) return yield* Output.json({ id: reservation.id, dismissed: true })
+        yield* Console.log(`Dismissed ${reservation.id}. Nothing was charged.`)
       })
     )
   })
@@ -184,7 +184,7 @@ export const command = Command.make(
     )
     yield* input.json
       ? Output.json({
-          abandoned: report.abandoned.map(intentJson),
+          abandoned: report.abandoned.map(reservationJson),
           overruns: report.overruns.map(usageJson),
           late: report.late.map(usageJson),
           open: report.open.map(openJson)

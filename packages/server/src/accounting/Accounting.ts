@@ -3,9 +3,9 @@
  * never invented.
  *
  * A paid request first *reserves* its worst-case cost. One transaction checks the key's limit, the
- * guardrail's limit and the workspace's balance, raises the reserved amount on each, and writes an
- * intent. The request then *settles* its actual cost or *releases* the reservation. Both take
- * effect once for each intent, even when they are called again. The sum of used and reserved
+ * guardrail's limit and the workspace's balance, raises the reserved amount on each, and writes a
+ * reservation. The request then *settles* its actual cost or *releases* the reservation. Both take
+ * effect once for each reservation, even when they are called again. The sum of used and reserved
  * amounts never exceeds a limit, whatever runs concurrently.
  *
  * **Periods.** A request belongs to the UTC day, ISO week and month of its reservation. A request
@@ -25,10 +25,10 @@
  * not. It is written in the transaction that charges or releases the request. `RequestLog` reads
  * it.
  *
- * **Crashes.** A process or a job owns each intent. When a process is dead, the reaper releases its
- * intents and marks them abandoned. {@link Accounting} lists them in
+ * **Crashes.** A process or a job owns each reservation. When a process is dead, the reaper
+ * releases its reservations and marks them abandoned. {@link Accounting} lists them in
  * `reconciliation`. If the process was only suspended, its late settlement still charges the cost.
- * The intents of a job stay open until any process settles or releases them.
+ * The reservations of a job stay open until any process settles or releases them.
  */
 import { Clock, Context, type Duration, Effect, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
@@ -106,9 +106,9 @@ export class Accounting extends Context.Service<
     readonly cover: (request: ReserveRequest) => Effect.Effect<Reserved | undefined, StorageError>
     /**
      * Charges the actual cost, releases the rest of the reservation and records the usage. Takes
-     * effect once for each intent. The `rows` are written in the same transaction. It may run
-     * inside the caller's `sql.withTransaction` for the intent of a job. For a request that this
-     * process serves it is tried again for about 10 seconds while the database cannot be used.
+     * effect once for each reservation. The `rows` are written in the same transaction. It may run
+     * inside the caller's `sql.withTransaction` for the reservation of a job. For a request that
+     * this process serves it is tried again for about 10 seconds while the database cannot be used.
      */
     readonly settle: (reservation: Ending, outcome: Outcome, rows?: EndRows) => Effect.Effect<Settlement, StorageError>
     /**
@@ -118,8 +118,8 @@ export class Accounting extends Context.Service<
     readonly requireCredits: (payer: Payer) => Effect.Effect<void, InsufficientCredits | StorageError>
     /**
      * Releases the whole reservation. Nothing is charged. With `failure`, the request log shows
-     * that the request failed. Takes effect once for each intent, and never after a settlement.
-     * The `rows` are written in the same transaction. It may run inside the caller's
+     * that the request failed. Takes effect once for each reservation, and never after a
+     * settlement. The `rows` are written in the same transaction. It may run inside the caller's
      * `sql.withTransaction`.
      */
     readonly release: (
@@ -144,8 +144,8 @@ export class Accounting extends Context.Service<
       scope: { readonly workspaceId: string } | { readonly organizationId: string }
     ) => Effect.Effect<Credits.CreditTotals, StorageError>
     /**
-     * Releases the intents of dead processes, and those of this process whose settle or release
-     * failed. Returns their number. `layerBackground` runs it regularly.
+     * Releases the reservations of dead processes, and those of this process whose settle or
+     * release failed. Returns their number. `layerBackground` runs it regularly.
      */
     readonly reap: Effect.Effect<number, StorageError>
     /** What an operator should check: at most 1000 entries of each kind, newest first. */
@@ -192,8 +192,8 @@ export const make = Effect.gen(function* () {
   const requireCredits = RequireCredits.make(sql)
   const credits = Credits.make(sql, yield* SecureRandom)
   /**
-   * Intents of requests that this process is serving. The reaper uses it to recognize intents whose
-   * settle or release failed.
+   * Reservations of requests that this process is serving. The reaper uses it to recognize
+   * reservations whose settle or release failed.
    */
   const underWay = new Set<string>()
 
@@ -245,8 +245,9 @@ export const make = Effect.gen(function* () {
     })
 
   const reap = Effect.gen(function* () {
-    // Read the intents first: a process that starts between the two reads then counts as alive.
-    const open = yield* sql`SELECT id, owner FROM intents WHERE state = 'open' AND owner IS NOT NULL`
+    // Read the reservations first: a process that starts between the two reads then counts as
+    // alive.
+    const open = yield* sql`SELECT id, owner FROM reservations WHERE state = 'open' AND owner IS NOT NULL`
     const alive = yield* owner.alive
     const dead = open
       .map((row) => ({ id: Dialect.text(row, "id"), owner: Dialect.text(row, "owner") }))
@@ -262,7 +263,7 @@ export const make = Effect.gen(function* () {
 
   const reconciliation = Effect.gen(function* () {
     const abandoned =
-      yield* sql`SELECT * FROM intents WHERE state = 'abandoned' ORDER BY abandoned_at DESC, id LIMIT ${maxListed}`
+      yield* sql`SELECT * FROM reservations WHERE state = 'abandoned' ORDER BY abandoned_at DESC, id LIMIT ${maxListed}`
     const overruns =
       yield* sql`SELECT * FROM usage_ledger WHERE (cost_micro > reserved_micro OR is_late = 1) AND cost_micro > reserved_micro
       ORDER BY settled_at DESC, id LIMIT ${maxListed}`
@@ -326,9 +327,9 @@ export const layerSql: Layer.Layer<Accounting, never, SqlClient | LedgerStore | 
   Layer.effect(Accounting, make)
 
 /**
- * Releases the intents of dead processes in the background, at the start and then at an interval
- * (default 5 seconds). So what a killed process had reserved is released within 5 seconds on SQLite
- * and 10 on Postgres, and that of a machine that has vanished within 15 seconds.
+ * Releases the reservations of dead processes in the background, at the start and then at an
+ * interval (default 5 seconds). So what a killed process had reserved is released within 5 seconds
+ * on SQLite and 10 on Postgres, and that of a machine that has vanished within 15 seconds.
  */
 export const layerBackground = (options?: {
   readonly every?: Duration.Input | undefined

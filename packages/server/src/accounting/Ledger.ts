@@ -1,5 +1,5 @@
 /**
- * The tables of paid requests, declared once: `intents` has a reservation for each request in
+ * The tables of paid requests, declared once: `reservations` has a reservation for each request in
  * progress, `usage_ledger` an entry for each one that has ended.
  *
  * The statements of both databases, the types of requests and results, and what is copied from a

@@ -61,7 +61,7 @@ export const reserveInWorkspace = `UPDATE workspaces SET reserved_micro = reserv
 export const chargeWorkspace = `UPDATE workspaces SET balance_micro = balance_micro - :used, reserved_micro = reserved_micro - :credits WHERE id = :workspace_id`
 
 /** The reservation of an id. */
-export const selectReservation = `SELECT * FROM intents WHERE id = :id`
+export const selectReservation = `SELECT * FROM reservations WHERE id = :id`
 
 const insertInto = (table: string, columns: ReadonlyArray<Column>): string => {
   const names = columns.map(({ name }) => name)
@@ -70,13 +70,13 @@ const insertInto = (table: string, columns: ReadonlyArray<Column>): string => {
 }
 
 /** Writes a reservation. Writes nothing if the id has one. */
-export const insertReservation = insertInto("intents", reservations.insertColumns)
+export const insertReservation = insertInto("reservations", reservations.insertColumns)
 
 /** Deletes a reservation and returns it, so that it ends once. */
-export const takeReservation = `DELETE FROM intents WHERE id = :id RETURNING *`
+export const takeReservation = `DELETE FROM reservations WHERE id = :id RETURNING *`
 
 /** Marks an open reservation of the process `:owner` as abandoned. */
-export const abandonReservation = `UPDATE intents SET state = 'abandoned', abandoned_at = :now
+export const abandonReservation = `UPDATE reservations SET state = 'abandoned', abandoned_at = :now
   WHERE id = :id AND owner = :owner AND state = 'open' RETURNING *`
 
 /** Writes an entry of the usage ledger, once for each id. */

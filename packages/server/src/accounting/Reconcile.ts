@@ -19,14 +19,14 @@ import { Accounting, type Reconciliation } from "./Accounting.ts"
 import { maxListed, type Reservation, reservations } from "./Ledger.ts"
 
 /** An open reservation, and what owns it: a process that lives or is dead, or a video job. */
-export interface OpenIntent extends Reservation {
+export interface OpenReservation extends Reservation {
   readonly holder: "alive" | "dead" | "job"
 }
 
 /** What {@link Accounting} lists, and the reservations that are open now. */
 export interface Report extends Reconciliation {
   /** At most 1000, newest first. Those of dead processes are released within seconds. */
-  readonly open: ReadonlyArray<OpenIntent>
+  readonly open: ReadonlyArray<OpenReservation>
 }
 
 /** What the provider charged for an abandoned request. */
@@ -71,17 +71,18 @@ export const make = Effect.gen(function* () {
   const locks = yield* ProcessLocks
 
   const open = Effect.gen(function* () {
-    const rows = yield* sql`SELECT * FROM intents WHERE state = 'open' ORDER BY reserved_at DESC, id LIMIT ${maxListed}`
-    const intents = rows.map(reservations.read)
-    const owners = [...new Set(intents.flatMap(({ owner }) => owner ?? []))]
+    const rows =
+      yield* sql`SELECT * FROM reservations WHERE state = 'open' ORDER BY reserved_at DESC, id LIMIT ${maxListed}`
+    const found = rows.map(reservations.read)
+    const owners = [...new Set(found.flatMap(({ owner }) => owner ?? []))]
     // This process has just started, so that it has not seen others be silent. Their locks show
     // more.
     const alive = yield* processes.alive
     const released = owners.length === 0 ? new Set<string>() : yield* locks.released(owners)
     const holderOf = (owner: string) => (alive.has(owner) && !released.has(owner) ? "alive" : "dead")
-    return intents.map((intent): OpenIntent => ({
-      ...intent,
-      holder: intent.owner === null ? "job" : holderOf(intent.owner)
+    return found.map((reservation): OpenReservation => ({
+      ...reservation,
+      holder: reservation.owner === null ? "job" : holderOf(reservation.owner)
     }))
   })
 
@@ -98,12 +99,12 @@ export const make = Effect.gen(function* () {
   /** Ends an abandoned reservation, in one transaction with the check that it is one. */
   const close = (id: string, end: Effect.Effect<string, StorageError>) =>
     Effect.gen(function* () {
-      const [row] = yield* sql`SELECT * FROM intents WHERE id = ${id}`
-      const intent = row === undefined ? undefined : reservations.read(row)
-      if (intent?.state !== "abandoned") return yield* new NotAbandoned({ id, isOpen: intent !== undefined })
+      const [row] = yield* sql`SELECT * FROM reservations WHERE id = ${id}`
+      const reservation = row === undefined ? undefined : reservations.read(row)
+      if (reservation?.state !== "abandoned") return yield* new NotAbandoned({ id, isOpen: reservation !== undefined })
       // Its process may have settled it since.
       if ((yield* end) !== "late") return yield* new NotAbandoned({ id, isOpen: false })
-      return intent
+      return reservation
     }).pipe(sql.withTransaction, mapSqlError("Reconcile.close"))
 
   return Reconcile.of({

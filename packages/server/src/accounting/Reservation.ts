@@ -77,9 +77,10 @@ export interface EndRows extends Pick<End, "event"> {
  * The result of a settle or release:
  *
  * - `done`: it took effect.
- * - `late`: the reaper had already released the intent. A late settle still charges; a late release
+ * - `late`: the reaper had already released the reservation. A late settle still charges; a late
+ * release
  *   does nothing.
- * - `already`: the intent was settled or released before, or never existed. Nothing happened.
+ * - `already`: the reservation was settled or released before, or never existed. Nothing happened.
  */
 export type Settlement = "done" | "late" | "already"
 

@@ -60,9 +60,9 @@ const leave = (what: string) => `RETURN NEXT json_build_object('refused', 'Missi
         CONTINUE;`
 
 const reserve = `
-      SELECT * INTO intent FROM intents WHERE id = item.id;
-      IF FOUND AND intent.state = 'open' THEN
-        RETURN NEXT json_build_object('amount', intent.amount_micro, 'reserved_at', intent.reserved_at);
+      SELECT * INTO reservation FROM reservations WHERE id = item.id;
+      IF FOUND AND reservation.state = 'open' THEN
+        RETURN NEXT json_build_object('amount', reservation.amount_micro, 'reserved_at', reservation.reserved_at);
         CONTINUE;
       END IF;
       v_is_known := FOUND;
@@ -81,7 +81,7 @@ const reserve = `
           CONTINUE;
         END IF;
       END IF;
-      IF v_is_known THEN DELETE FROM intents WHERE id = item.id; END IF;
+      IF v_is_known THEN DELETE FROM reservations WHERE id = item.id; END IF;
       ${run(Statements.insertReservation)};
       ${run(Statements.applyToBudget, reservedIn("item.key_hash", "item.byok"))};
       IF item.is_byok = 0 THEN
@@ -93,7 +93,7 @@ const reserve = `
 /** A change of a budget when a reservation ends. */
 const moved = (id: string, byok: string, byokReserved: string) => ({
   budget_id: id,
-  day: "intent.day_start",
+  day: "reservation.day_start",
   week: "v_week",
   month: "v_month",
   usage: "v_used",
@@ -102,24 +102,24 @@ const moved = (id: string, byok: string, byokReserved: string) => ({
   byok_reserved: byokReserved
 })
 
-/** Moves what an intent reserves to what was used; see `SqliteLedger`. */
+/** Moves what a reservation reserves to what was used; see `SqliteLedger`. */
 const move = `
-      v_week := intent.day_start - mod(intent.day_start / 86400000 + 3, 7) * 86400000;
-      v_month := extract(epoch FROM date_trunc('month', to_timestamp(intent.day_start / 1000) AT TIME ZONE 'UTC')
+      v_week := reservation.day_start - mod(reservation.day_start / 86400000 + 3, 7) * 86400000;
+      v_month := extract(epoch FROM date_trunc('month', to_timestamp(reservation.day_start / 1000) AT TIME ZONE 'UTC')
         AT TIME ZONE 'UTC')::bigint * 1000;
-      ${run(Statements.applyToBudget, moved("intent.key_hash", "v_used_byok", "-v_released_byok"))};
+      ${run(Statements.applyToBudget, moved("reservation.key_hash", "v_used_byok", "-v_released_byok"))};
       IF v_used <> 0 OR v_released <> 0 THEN
-        ${run(Statements.applyToBudget, moved("intent.guardrail_id", "0", "0"))};
-        ${run(Statements.chargeWorkspace, { workspace_id: "intent.workspace_id", used: "v_used", credits: "v_released" })};
+        ${run(Statements.applyToBudget, moved("reservation.guardrail_id", "0", "0"))};
+        ${run(Statements.chargeWorkspace, { workspace_id: "reservation.workspace_id", used: "v_used", credits: "v_released" })};
       END IF;`
 
 const released = `
-        v_released := CASE WHEN intent.is_byok = 1 THEN 0 ELSE intent.amount_micro END;
-        v_released_byok := CASE WHEN intent.is_byok = 1 THEN intent.amount_micro ELSE intent.byok_extra_micro END;`
+        v_released := CASE WHEN reservation.is_byok = 1 THEN 0 ELSE reservation.amount_micro END;
+        v_released_byok := CASE WHEN reservation.is_byok = 1 THEN reservation.amount_micro ELSE reservation.byok_extra_micro END;`
 
 /** The values of an entry: of its reservation, and of its end. */
 const entryValues = {
-  ...Object.fromEntries(originColumns.map((name) => [name, `intent.${name}`])),
+  ...Object.fromEntries(originColumns.map((name) => [name, `reservation.${name}`])),
   is_byok: "v_is_byok",
   is_late: "CASE WHEN v_is_charged AND v_is_late THEN 1 ELSE 0 END",
   reserved_micro: "v_reserved",
@@ -130,15 +130,15 @@ const end = `
       v_settlement := 'already';
       v_is_charged := coalesce(item.status = 'completed', false);
       v_reserved := NULL;
-      ${run(Statements.takeReservation)} INTO intent;
+      ${run(Statements.takeReservation)} INTO reservation;
       IF FOUND THEN
-        v_is_late := intent.state = 'abandoned';
+        v_is_late := reservation.state = 'abandoned';
         v_settlement := CASE WHEN v_is_late THEN 'late' ELSE 'done' END;
-        v_is_byok := coalesce(item.is_byok, intent.is_byok);
+        v_is_byok := coalesce(item.is_byok, reservation.is_byok);
         v_written := 0;
         IF item.status IS NOT NULL THEN
-          v_reserved := intent.amount_micro
-            + CASE WHEN v_is_charged AND v_is_byok = 1 THEN intent.byok_extra_micro ELSE 0 END;
+          v_reserved := reservation.amount_micro
+            + CASE WHEN v_is_charged AND v_is_byok = 1 THEN reservation.byok_extra_micro ELSE 0 END;
           ${run(Statements.insertEntry, entryValues)};
           GET DIAGNOSTICS v_written = ROW_COUNT;
         END IF;
@@ -168,12 +168,12 @@ const end = `
         ${insertEvent("item.event_at", "item.event")};
       END IF;
       RETURN NEXT CASE WHEN v_is_charged AND v_settlement <> 'already'
-        THEN json_build_object('settlement', v_settlement, 'operation', intent.operation, 'model', intent.model,
+        THEN json_build_object('settlement', v_settlement, 'operation', reservation.operation, 'model', reservation.model,
           'reserved', v_reserved)
         ELSE json_build_object('settlement', v_settlement) END;`
 
 const abandon = `
-      ${run(Statements.abandonReservation)} INTO intent;
+      ${run(Statements.abandonReservation)} INTO reservation;
       IF FOUND THEN
         v_used := 0;
         v_used_byok := 0;
@@ -192,7 +192,7 @@ const claim = `
       PERFORM FROM idempotency i WHERE i.scope = item.scope AND i.idempotency_key = item.idempotency_key
         AND i.owner = item.answer_owner FOR UPDATE;
       v_is_holder := FOUND;
-      IF NOT v_is_holder AND (item.id IS NULL OR EXISTS (SELECT FROM intents i WHERE i.id = item.id)) THEN
+      IF NOT v_is_holder AND (item.id IS NULL OR EXISTS (SELECT FROM reservations r WHERE r.id = item.id)) THEN
         RETURN NEXT json_build_object('lost', true);
         CONTINUE;
       END IF;`
@@ -213,7 +213,7 @@ SET jit = off SET enable_seqscan = off SET plan_cache_mode = force_generic_plan 
 DECLARE
   items json := batch::json;
   item record;
-  intent record;
+  reservation record;
   budget record;
   workspace record;
   counter record;
@@ -242,9 +242,9 @@ BEGIN
   SELECT array_agg(x.id), array_agg(x.key_hash) || array_agg(x.guardrail_id), array_agg(x.workspace_id)
     INTO ids, budget_ids, workspace_ids
     FROM json_to_recordset(items) AS x(id text, key_hash text, guardrail_id text, workspace_id text);
-  PERFORM FROM intents i WHERE i.id = ANY (ids) ORDER BY i.id FOR UPDATE;
-  SELECT budget_ids || array_agg(i.key_hash) || array_agg(i.guardrail_id), workspace_ids || array_agg(i.workspace_id)
-    INTO budget_ids, workspace_ids FROM intents i WHERE i.id = ANY (ids);
+  PERFORM FROM reservations r WHERE r.id = ANY (ids) ORDER BY r.id FOR UPDATE;
+  SELECT budget_ids || array_agg(r.key_hash) || array_agg(r.guardrail_id), workspace_ids || array_agg(r.workspace_id)
+    INTO budget_ids, workspace_ids FROM reservations r WHERE r.id = ANY (ids);
   PERFORM FROM budgets b WHERE b.id = ANY (budget_ids) ORDER BY b.id FOR NO KEY UPDATE;
   PERFORM FROM workspaces w WHERE w.id = ANY (workspace_ids) ORDER BY w.id FOR NO KEY UPDATE;
 

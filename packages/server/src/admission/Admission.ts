@@ -103,7 +103,7 @@ export interface JobAdmission<A> {
   /** Counts the free request, and reserves the quotes until the job ends. */
   readonly reserve: (job: {
     readonly jobId: string
-    readonly intentId: string
+    readonly reservationId: string
   }) => Effect.Effect<void, PaymentRequired | TooManyRequests>
   /** Stores the answer for the idempotency key. */
   readonly keep: (answer: A) => Effect.Effect<void, StorageError>
@@ -193,7 +193,7 @@ export const make = Effect.gen(function* () {
   /** Counts the free request and reserves the amount, or does neither. */
   const reserve = Effect.fnUntraced(function* <A>(
     { caller, model, operation, user }: PaidRequest<A>,
-    intent: { readonly id: string; readonly requestId: string; readonly jobId?: string },
+    ids: { readonly id: string; readonly requestId: string; readonly jobId?: string },
     { gateway, isFree, isPriced, byok }: Candidates.Quotes
   ) {
     const { isFreeTier } = caller.key
@@ -205,12 +205,12 @@ export const make = Effect.gen(function* () {
     const isCounted = isFree || (isFreeTier && gateway !== undefined)
     const taken = isCounted ? yield* takeFree(caller) : undefined
     const reservation = yield* orUnavailable(
-      accounting.reserve({ ...intent, ...amounts, payer: payerOf(caller), operation, model, user })
+      accounting.reserve({ ...ids, ...amounts, payer: payerOf(caller), operation, model, user })
     ).pipe(
       Effect.catchTag("InsufficientCredits", (error) => Effect.fail(PaymentFailures.insufficientCredits(error))),
       Effect.onError(() => (taken === undefined ? Effect.void : logAndContinue(days.giveBack(taken))))
     )
-    if (user !== undefined) yield* logUser(intent.id, operation, user)
+    if (user !== undefined) yield* logUser(reservation.id, operation, user)
     return reservation
   })
 
@@ -319,8 +319,8 @@ export const make = Effect.gen(function* () {
         attempts
       }
       const event = yield* report(request, reservation, failure)
-      // If the release does not reach the database, the intent stays open until the reaper releases
-      // it. No money is lost.
+      // If the release does not reach the database, the reservation stays open until the reaper
+      // releases it. No money is lost.
       yield* logAndContinue(accounting.release(reservation, failure, { event }))
       return yield* Effect.failCause(exit.cause)
     }
@@ -373,8 +373,8 @@ export const make = Effect.gen(function* () {
           withFallback(request.quotes, (quotes, isByokOnly) =>
             submit({
               isByokOnly,
-              reserve: ({ intentId, jobId }) =>
-                Effect.asVoid(reserve(request, { id: intentId, requestId, jobId }, quotes)),
+              reserve: ({ reservationId, jobId }) =>
+                Effect.asVoid(reserve(request, { id: reservationId, requestId, jobId }, quotes)),
               keep: keep.store
             })
           )

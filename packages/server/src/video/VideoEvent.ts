@@ -29,7 +29,7 @@ export const make = (
   request: typeof Request.Type | undefined,
   usage: Readonly<Record<string, number>>
 ): NewEvent => ({
-  id: idOf(job.intentId),
+  id: idOf(job.reservationId),
   type,
   workspace_id: job.workspaceId,
   key_hash: job.keyHash,
@@ -55,7 +55,7 @@ export const toDelivery = (type: EventType, job: VideoJob): NewDelivery | undefi
   job.callbackUrl === null
     ? undefined
     : {
-        id: idOf(job.intentId),
+        id: idOf(job.reservationId),
         workspaceId: job.workspaceId,
         jobId: job.id,
         type,

@@ -68,8 +68,8 @@ class StoredVideoJob extends Model.Class<StoredVideoJob>("VideoJob")({
   generationId: Table.nullable(Schema.String),
   /** From 0 to 1, if the upstream reports it. */
   progress: Table.nullable(Schema.Finite),
-  /** The intent that reserves the job's cost. */
-  intentId: Table.constant(Schema.String),
+  /** The reservation that reserves the job's cost. */
+  reservationId: Table.constant(Schema.String),
   /** That of the first candidate. */
   isByok: Table.constant(Table.Bit),
   /**

@@ -51,7 +51,7 @@ export type State = Pick<VideoJob, "step" | "progress">
 /** What the reservation of a new job needs. */
 export interface NewJob {
   readonly jobId: string
-  readonly intentId: string
+  readonly reservationId: string
   readonly isByok: boolean
   /** The size of the request as it is stored. */
   readonly requestBytes: number
@@ -133,7 +133,7 @@ export const make = Effect.gen(function* () {
       handle: null,
       generationId: null,
       progress: null,
-      intentId: yield* nextId("gen"),
+      reservationId: yield* nextId("gen"),
       isByok: usesProviderKey({ credential: first.credential ?? null }),
       cost: MicroCredits.make(first.cost_micro),
       outputs: [],
@@ -151,7 +151,7 @@ export const make = Effect.gen(function* () {
     const requestBytes = Buffer.byteLength(columns.request)
     yield* sql.withTransaction(
       Effect.gen(function* () {
-        yield* reserve({ jobId: job.id, intentId: job.intentId, isByok: job.isByok, requestBytes })
+        yield* reserve({ jobId: job.id, reservationId: job.reservationId, isByok: job.isByok, requestBytes })
         yield* sql`INSERT INTO video_jobs ${sql.insert(table.insert({ ...job, outputs: null }))}`
         yield* sql`INSERT INTO video_requests ${sql.insert({ job_id: job.id, ...columns })}`
         yield* queue.offer({ job_id: job.id, step: job.step, failures: 0 })

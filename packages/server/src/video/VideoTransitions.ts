@@ -186,7 +186,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
             completedAt: to !== undefined && isFinal(to) ? now : undefined
           })
           const [row] = yield* sql`UPDATE video_jobs SET ${sql.update(columns)}, step = step + 1
-            ${change.handle === undefined ? sql.literal("") : sql`, generation_id = intent_id`}
+            ${change.handle === undefined ? sql.literal("") : sql`, generation_id = reservation_id`}
             WHERE ${sql.and([
               sql`id = ${where.id}`,
               sql.in("status", from),
@@ -214,7 +214,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
    */
   const release = (status: Failure["status"]) => (job: VideoJob) =>
     Effect.andThen(
-      accounting.release({ id: job.intentId }, failureOf(job, status)),
+      accounting.release({ id: job.reservationId }, failureOf(job, status)),
       job.handle === null ? Effect.void : wake()(job)
     )
 
@@ -289,7 +289,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
         (job) =>
           Effect.asVoid(
             accounting.settle(
-              { id: job.intentId },
+              { id: job.reservationId },
               {
                 cost,
                 billed,
@@ -307,7 +307,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
 
   const fail = Effect.fn("VideoJobs.fail")((seen: Seen, error: string) =>
     move("VideoJobs.fail", JobStatus.sourcesOf("failed"), seen, "failed", { error }, (job) =>
-      Effect.asVoid(accounting.release({ id: job.intentId }, failureOf(job, "failed")))
+      Effect.asVoid(accounting.release({ id: job.reservationId }, failureOf(job, "failed")))
     )
   )
 

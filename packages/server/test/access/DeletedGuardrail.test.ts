@@ -96,7 +96,7 @@ it.live("requests in flight succeed when the guardrail of their key is deleted",
     expect((yield* ask(`/api/v1/guardrails/${id}`, { method: "DELETE", key })).status).toBe(200)
     const statuses = yield* Effect.forEach(requests, ({ finish }) => finish, all)
     expect(statuses.filter((status) => status !== 200)).toEqual([])
-    expect(yield* TestLedger.openIntents).toEqual([])
+    expect(yield* TestLedger.openReservations).toEqual([])
     expect(yield* accounting.balanceOf(workspace.id)).toMatchObject({ reserved: 0 })
   }).pipe(Effect.provide(layer()))
 )

@@ -36,7 +36,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       expect(usage).toMatchObject([
         { id: "gen-1", cost: 250, reserved: 400, provider: "sandbox", usage: { search_units: 1 }, isLate: false }
       ])
-      expect(yield* TestLedger.openIntents).toEqual([])
+      expect(yield* TestLedger.openReservations).toEqual([])
     }).pipe(Effect.provide(layer))
   )
 
@@ -115,7 +115,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       yield* (yield* KeyStore).update(organizationId, key.hash, { limit: null })
       expect(yield* refusal("gen-3", payer, 1001)).toEqual({ scope: "workspace", limit: 1000, remaining: 1000 })
 
-      expect(yield* TestLedger.openIntents).toEqual([])
+      expect(yield* TestLedger.openReservations).toEqual([])
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ reserved: 0 })
       yield* reserve("gen-4", guarded, 200)
       expect(yield* refusal("gen-5", guarded, 101)).toEqual({ scope: "guardrail", limit: 300, remaining: 100 })
@@ -199,7 +199,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       // One more takes what is left, and no further one is admitted.
       const left = 1000 - costs.reduce((sum, cost) => sum + cost, 0)
       if (left >= 10) expect(yield* request("last")).toBe(Math.min(400, left))
-      expect(yield* TestLedger.openIntents).toEqual([])
+      expect(yield* TestLedger.openReservations).toEqual([])
       expect((yield* accounting.balanceOf(payer.workspaceId))?.reserved).toBe(0)
       expect((yield* accounting.reconciliation).abandoned).toEqual([])
     }).pipe(Effect.provide(layer))
@@ -394,8 +394,8 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
 })
 
 /**
- * Reaps one intent within 30 seconds. Heartbeats take real time on Postgres, so the clock moves
- * step by step, and further if they lag behind.
+ * Reaps one reservation within 30 seconds. Heartbeats take real time on Postgres, so the clock
+ * moves step by step, and further if they lag behind.
  */
 const reapedInTime = Effect.fnUntraced(function* (name: Database["name"]) {
   const accounting = yield* Accounting
@@ -426,7 +426,7 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
         yield* reapedInTime(name)
         expect(yield* accounting.reap).toBe(0)
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 10_000, reserved: 700 })
-        expect(yield* TestLedger.openIntents).toMatchObject([{ id: "gen-job", jobId: "job-1", owner: null }])
+        expect(yield* TestLedger.openReservations).toMatchObject([{ id: "gen-job", jobId: "job-1", owner: null }])
         expect(yield* accounting.reconciliation).toMatchObject({
           abandoned: [{ id: "gen-killed", state: "abandoned", amount: 700 }]
         })
@@ -529,9 +529,9 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
       const { payer } = yield* payerWith(1000)
       const ofTheDead = Effect.fnUntraced(function* (id: string) {
         yield* reserve(id, payer, 100)
-        yield* sql`UPDATE intents SET owner = 'proc_dead' WHERE id = ${id}`
+        yield* sql`UPDATE reservations SET owner = 'proc_dead' WHERE id = ${id}`
       })
-      const open = Effect.map(TestLedger.openIntents, (intents) => intents.map(({ id }) => id))
+      const open = Effect.map(TestLedger.openReservations, (reservations) => reservations.map(({ id }) => id))
       const released = { until: (ids: ReadonlyArray<string>) => ids.length === 1 }
       yield* reserve("gen-alive", payer, 400)
       yield* ofTheDead("gen-1")

@@ -119,7 +119,7 @@ describe.each(databases)("the activity on $name", ({ layer: stores, name }) => {
                 yield* accounting.release({ id })
                 break
               case "late":
-                yield* sql`UPDATE intents SET owner = 'proc_dead' WHERE id = ${id}`
+                yield* sql`UPDATE reservations SET owner = 'proc_dead' WHERE id = ${id}`
                 yield* accounting.reap
                 yield* accounting.settle({ id }, outcome)
                 break

@@ -233,7 +233,7 @@ describe.each(databases)("the ledger on $name", ({ layer, name }) => {
             for (const id of workspaceIds) {
               expect(yield* accounting.balanceOf(id)).toEqual(LedgerModel.balanceOf(model, id))
             }
-            const open = yield* sql`SELECT * FROM intents WHERE ${sql.in("workspace_id", workspaceIds)}`
+            const open = yield* sql`SELECT * FROM reservations WHERE ${sql.in("workspace_id", workspaceIds)}`
             expect(byId(open.map(reservations.read))).toMatchObject(byId(model.reservations.values()))
             const ended = yield* sql`SELECT * FROM usage_ledger WHERE ${sql.in("workspace_id", workspaceIds)}`
             expect(byId(ended.map(entries.read))).toMatchObject(

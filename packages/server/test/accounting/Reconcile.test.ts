@@ -19,7 +19,7 @@ const abandoned = Effect.fnUntraced(function* (...ids: ReadonlyArray<string>) {
   const accounting = yield* Accounting
   const sql = yield* SqlClient
   const made = yield* reserved(...ids)
-  yield* sql`UPDATE intents SET owner = 'proc_dead'`
+  yield* sql`UPDATE reservations SET owner = 'proc_dead'`
   expect(yield* accounting.reap).toBe(ids.length)
   return made
 })
@@ -72,7 +72,7 @@ describe.each(databases)("Reconcile on $name", (database) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { workspaceId } = yield* reserved("gen-alive", "gen-dead")
-      yield* sql`UPDATE intents SET owner = 'proc_dead' WHERE id = 'gen-dead'`
+      yield* sql`UPDATE reservations SET owner = 'proc_dead' WHERE id = 'gen-dead'`
       const accounting = yield* Accounting
       const reconcile = yield* Reconcile
       expect(yield* Effect.flip(reconcile.settle("gen-alive", bill))).toMatchObject({ isOpen: true })

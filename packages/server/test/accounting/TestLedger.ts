@@ -21,8 +21,8 @@ export const failures = Effect.gen(function* () {
   return rows.map(entries.read)
 })
 
-/** The open intents, oldest first. */
-export const openIntents = Effect.gen(function* () {
-  const rows = yield* (yield* SqlClient)`SELECT * FROM intents WHERE state = 'open' ORDER BY reserved_at, id`
+/** The open reservations, oldest first. */
+export const openReservations = Effect.gen(function* () {
+  const rows = yield* (yield* SqlClient)`SELECT * FROM reservations WHERE state = 'open' ORDER BY reserved_at, id`
   return rows.map(reservations.read)
 })

@@ -59,7 +59,7 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
           expect(results.filter((result) => result === scope).length).toBe(400)
         }
         expect((yield* TestLedger.usageOf()).length).toBe(300)
-        expect(yield* TestLedger.openIntents).toEqual([])
+        expect(yield* TestLedger.openReservations).toEqual([])
         expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 0, reserved: 0 })
         expect(yield* accounting.balanceOf(rich.id)).toMatchObject({ balance: 1_000_000 - 200 * 70, reserved: 0 })
       }).pipe(Effect.provide(first))
@@ -205,7 +205,7 @@ describe.each(databases)("two processes on $name", ({ create, name }) => {
           })
         }
         expect((yield* TestLedger.usageOf()).length).toBe(count("settled"))
-        expect(yield* sql`SELECT * FROM intents`).toEqual([])
+        expect(yield* sql`SELECT * FROM reservations`).toEqual([])
         if (name === "postgres") {
           const [found] = yield* sql`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`
           expect(found).toMatchObject({ deadlocks: 0 })

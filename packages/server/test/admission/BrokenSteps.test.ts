@@ -40,7 +40,7 @@ const setUp = Effect.gen(function* () {
   const settled = Effect.fnUntraced(
     function* (requests: number) {
       const sql = yield* SqlClient
-      const open = sql`SELECT id FROM intents WHERE state = 'open'`
+      const open = sql`SELECT id FROM reservations WHERE state = 'open'`
       yield* open.pipe(
         Effect.repeat({ until: (rows) => rows.length === 0, schedule: Schedule.spaced("200 millis") }),
         Effect.timeout("30 seconds")
@@ -52,7 +52,7 @@ const setUp = Effect.gen(function* () {
       expect(entries.map(({ cost_micro }) => cost_micro)).toEqual(Array.from({ length: requests }, () => 1000))
       expect(kept).toMatchObject({ total: requests })
       expect(yield* sql`SELECT scope FROM idempotency WHERE status IS NULL`).toEqual([])
-      return (yield* sql`SELECT id FROM intents WHERE state = 'abandoned'`).length
+      return (yield* sql`SELECT id FROM reservations WHERE state = 'abandoned'`).length
     },
     Effect.provide(layerClient(url))
   )

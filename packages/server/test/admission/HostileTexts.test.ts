@@ -5,7 +5,7 @@ import type { Offers } from "@model-gateway/offers/Offer"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../../src/storage/sql/Dialect.ts"
-import { openIntents } from "../accounting/TestLedger.ts"
+import { openReservations } from "../accounting/TestLedger.ts"
 import { type Dice, make as makeDice } from "../Dice.ts"
 import { keypad } from "../operations/TestAudio.ts"
 import { databases } from "../TestDatabases.ts"
@@ -183,7 +183,7 @@ describe.each(databases)("texts of callers on $name", ({ create, name }) => {
           expect(statuses.get(200)).toBeGreaterThan(requests / 6)
           expect(jobs).toBeGreaterThan(3)
           expect(statuses.get(400)).toBeGreaterThan(requests / 6)
-          yield* Effect.repeat(openIntents, { until: (open) => open.length === 0 })
+          yield* Effect.repeat(openReservations, { until: (open) => open.length === 0 })
           expect(videos.submissions).toHaveLength(jobs)
           const [sums] = yield* rowsOf(
             "SELECT COUNT(*) AS entries, CAST(SUM(cost_micro) AS BIGINT) AS cost FROM usage_ledger WHERE status = 'completed'"

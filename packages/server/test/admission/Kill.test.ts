@@ -40,7 +40,7 @@ const ledgerOf = Effect.fnUntraced(function* (folder: string) {
     workspace: db.prepare("SELECT balance_micro, reserved_micro FROM workspaces").get(),
     credits: db.prepare("SELECT SUM(amount_micro) AS total FROM credit_ledger").get()?.["total"],
     budgets: db.prepare("SELECT usage, reserved FROM budgets WHERE usage > 0 OR reserved > 0").all(),
-    underWay: db.prepare("SELECT id FROM intents WHERE state = 'open'").all(),
+    underWay: db.prepare("SELECT id FROM reservations WHERE state = 'open'").all(),
     kept: db.prepare("SELECT status, COUNT(*) AS total FROM idempotency GROUP BY status").all()
   }
 }, Effect.scoped)

@@ -37,7 +37,7 @@ it.live(
       const charged = { cost_micro: price }
       expect(db.prepare("SELECT cost_micro FROM usage_ledger").all()).toMatchObject([charged, charged, charged])
       // The first one was killed before it had reserved anything.
-      expect(db.prepare("SELECT state, amount_micro FROM intents").all()).toMatchObject([
+      expect(db.prepare("SELECT state, amount_micro FROM reservations").all()).toMatchObject([
         { state: "abandoned", amount_micro: price },
         { state: "abandoned", amount_micro: price }
       ])

@@ -188,7 +188,7 @@ it.layer(gateway(tolerant), { excludeTestServices: true })("POST /rerank through
         }
       }
       expect(yield* charges).toEqual([])
-      expect(yield* TestLedger.openIntents).toEqual([])
+      expect(yield* TestLedger.openReservations).toEqual([])
       expect((yield* post(path, request, { key })).status).toBe(200)
     })
   )

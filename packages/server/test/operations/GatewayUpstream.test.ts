@@ -324,7 +324,7 @@ it.layer(gateway, { excludeTestServices: true })("a gateway behind a gateway", (
       const image = yield* post("/api/v1/rerank", { ...request, documents: [{ image: "https://example.com/a.png" }] })
       expect([image.status, issuePaths(image)]).toEqual([400, ["documents.0.image"]])
       expect(yield* TestLedger.usageOf()).toEqual(before)
-      expect(yield* Effect.provideContext(TestLedger.openIntents, services)).toEqual([])
+      expect(yield* Effect.provideContext(TestLedger.openReservations, services)).toEqual([])
     })
   )
 })

@@ -37,8 +37,8 @@ const newKey = (options: { readonly limit?: number; readonly freeDailyLimit?: nu
 
 const usageOf = (keyHash: string) => TestLedger.usageOf({ keyHash })
 
-const noIntents = Effect.gen(function* () {
-  expect(yield* TestLedger.openIntents).toEqual([])
+const noReservations = Effect.gen(function* () {
+  expect(yield* TestLedger.openReservations).toEqual([])
 })
 
 const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels))
@@ -241,7 +241,7 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
         expect(answer.headers["retry-after"]).toBe([429, 503, 529].includes(status) ? "1" : undefined)
       }
       expect(yield* usageOf(hash)).toEqual([])
-      yield* noIntents
+      yield* noReservations
     })
   )
 
@@ -264,7 +264,7 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
       expect(rows.reduce((sum, { cost }) => sum + cost, 0)).toBe(100_000)
       const record = decodeKey((yield* (yield* TestGateway).ask("/api/v1/key", { key })).text)
       expect([record.data.usage, record.data.limit_remaining]).toEqual([0.1, 0])
-      yield* noIntents
+      yield* noReservations
     })
   )
 
@@ -476,10 +476,10 @@ it.layer(
       socket.write(
         `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ordinaryKey}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
       )
-      yield* Effect.repeat(TestLedger.openIntents, { until: (intents) => intents.length === 1 })
+      yield* Effect.repeat(TestLedger.openReservations, { until: (reservations) => reservations.length === 1 })
       const before = yield* TestLedger.usageOf()
       socket.destroy()
-      yield* Effect.repeat(TestLedger.openIntents, { until: (intents) => intents.length === 0 })
+      yield* Effect.repeat(TestLedger.openReservations, { until: (reservations) => reservations.length === 0 })
       expect(yield* TestLedger.usageOf()).toEqual(before)
       const written = yield* TestOutbox.all
       expect(written.at(-1)).toMatchObject({

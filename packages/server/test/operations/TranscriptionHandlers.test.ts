@@ -287,7 +287,7 @@ it.layer(
       ])
       const all = yield* post(path, asking({ ignore: ["plain"] }))
       expect([all.status, envelopeOf(all).error.message]).toEqual([504, "the operation was aborted due to timeout"])
-      expect(yield* TestLedger.openIntents).toEqual([])
+      expect(yield* TestLedger.openReservations).toEqual([])
     })
   )
 

@@ -68,7 +68,7 @@ it.layer(gateway, { excludeTestServices: true })("POST /audio/transcriptions", (
       expect([upload.status, issuePaths(upload)]).toEqual([400, ["file"]])
       expect(seen).toEqual([])
       expect(yield* TestLedger.usageOf()).toHaveLength(before)
-      expect(yield* TestLedger.openIntents).toEqual([])
+      expect(yield* TestLedger.openReservations).toEqual([])
     })
   )
 

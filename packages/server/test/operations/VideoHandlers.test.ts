@@ -363,7 +363,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
       const done = yield* follow(yield* decodeJob(again.text), key)
       expect(done.status).toBe("completed")
       const usage = yield* TestLedger.usageOf({ workspaceId })
-      const open = (yield* TestLedger.openIntents).filter((intent) => intent.workspaceId === workspaceId)
+      const open = (yield* TestLedger.openReservations).filter((reservation) => reservation.workspaceId === workspaceId)
       expect([usage.length, open.length]).toEqual([1, 0])
       // Another key's key of the same name is another key.
       const other = yield* post(film(), { key: (yield* newKey()).key, headers })
@@ -586,7 +586,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
       for (let n = 0; n < 2; n++) yield* follow(yield* submit(film({ model: "test/free" }), { key }), key)
       const error = yield* refused(429, yield* post(film({ model: "test/free" }), { key }))
       expect(error.message).toBe("rate limit exceeded: all 2 free model requests of this UTC day are used")
-      const open = (yield* TestLedger.openIntents).filter((intent) => intent.workspaceId === workspaceId)
+      const open = (yield* TestLedger.openReservations).filter((reservation) => reservation.workspaceId === workspaceId)
       const usage = yield* TestLedger.usageOf({ workspaceId })
       expect([open.length, usage.length]).toEqual([0, 2])
     })

@@ -190,11 +190,11 @@ describe("the deletion of a workspace", () => {
       expect(messageOf(yield* remove("search"))).toContain("has files")
       yield* manage(`/api/v1/files/${file}?workspace_id=${id}`, "DELETE")
       const sql = yield* SqlClient
-      yield* sql`INSERT INTO intents (id, state, key_hash, workspace_id, operation, model, amount_micro, is_byok, byok_extra_micro, day_start, reserved_at)
+      yield* sql`INSERT INTO reservations (id, state, key_hash, workspace_id, operation, model, amount_micro, is_byok, byok_extra_micro, day_start, reserved_at)
         VALUES ('i', 'open', 'k', ${id}, 'video', 'm', 0, 0, 0, 0, 0)`
       expect(messageOf(yield* remove("search"))).toContain("still running")
       expect((yield* get(id)).slug).toBe("search")
-      yield* sql`DELETE FROM intents`
+      yield* sql`DELETE FROM reservations`
       expect(yield* remove("search")).toMatchObject({ status: 200, text: '{"deleted":true}' })
       expect((yield* ask("/api/v1/key", { key })).status).toBe(401)
     }).pipe(Effect.provide(layer()))
@@ -260,7 +260,7 @@ describe("the deletion of a workspace", () => {
       yield* (yield* ProviderKeys).create({ organizationId, workspaceId: id, provider: "p", secret })
       yield* manage(`${path}/search/webhook-secret/rotate`, "POST", {})
       const sql = yield* SqlClient
-      yield* sql`INSERT INTO video_jobs (id, workspace_id, key_hash, status, step, model, provider, upstream_model, intent_id, is_byok, created_at, updated_at, deadline_at, completed_at)
+      yield* sql`INSERT INTO video_jobs (id, workspace_id, key_hash, status, step, model, provider, upstream_model, reservation_id, is_byok, created_at, updated_at, deadline_at, completed_at)
         VALUES ('video_1', ${id}, 'k', 'completed', 1, 'm', 'p', 'm', 'i', 0, 0, 0, 0, 0)`
       const deliveries = yield* DeliveryStore
       yield* sql.withTransaction(

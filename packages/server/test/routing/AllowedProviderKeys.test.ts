@@ -132,7 +132,7 @@ describe("a caller's provider key", () => {
         expect((yield* rerank()).status).toBe(200)
         expect(calls.slice(1)).toEqual(["a wrong-a", "a gateway-a"])
         expect(yield* record).toMatchObject({ usage: 0.001, byok_usage: 0 })
-        expect(yield* TestLedger.openIntents).toEqual([])
+        expect(yield* TestLedger.openReservations).toEqual([])
       }).pipe(Effect.provide(layer({}, offers)))
     }
   )

@@ -201,7 +201,7 @@ export const payer = Effect.fnUntraced(function* (credits: number = 1_000_000) {
 export const reserving = (payer: Payer, amount: number) => (job: NewJob) =>
   Effect.flatMap(Accounting, (accounting) =>
     accounting.reserve({
-      id: job.intentId,
+      id: job.reservationId,
       jobId: job.jobId,
       isByok: job.isByok,
       payer,

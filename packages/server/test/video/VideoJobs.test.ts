@@ -103,7 +103,7 @@ const changeOf = (move: (typeof moves)[number], job: VideoJob, seen: VideoJob, n
         ? { provider: "other", candidates: [other], cost: MicroCredits.make(40_000), askedAt: null }
         : undefined
     case "accepted":
-      return isRunning ? { handle: "up-1", generationId: job.intentId } : undefined
+      return isRunning ? { handle: "up-1", generationId: job.reservationId } : undefined
     case "progress":
       return isRunning ? { progress: 0.5 } : undefined
     case "postpone":
@@ -158,14 +158,14 @@ describe("VideoJobs", () => {
           type: "video.completed",
           cost_micro: 50_000,
           usage: { seconds: 5 },
-          generation_id: completed.intentId,
+          generation_id: completed.reservationId,
           job: { id: completed.id, status: "completed" }
         }
       ])
       const entry = { operation: "video", provider: failed.provider, upstreamModel: failed.upstreamModel, cost: 0 }
       expect(yield* TestLedger.failures).toMatchObject([
-        { ...entry, id: failed.intentId, jobId: failed.id, status: "failed" },
-        { ...entry, id: cancelled.intentId, jobId: cancelled.id, status: "cancelled" }
+        { ...entry, id: failed.reservationId, jobId: failed.id, status: "failed" },
+        { ...entry, id: cancelled.reservationId, jobId: cancelled.id, status: "cancelled" }
       ])
     }).pipe(Effect.provide(layer(makeUpstream().offers)))
   )
@@ -253,14 +253,14 @@ describe("VideoJobs", () => {
       expect(toWire(yield* jobs.get(by.workspaceId, job.id))).toEqual({
         ...base,
         status: "in_progress",
-        generation_id: job.intentId,
+        generation_id: job.reservationId,
         progress: 0.25
       })
       const done = (yield* jobs.complete(accepted, [output, output], charge)) ?? job
       expect(toWire(done)).toEqual({
         ...base,
         status: "completed",
-        generation_id: job.intentId,
+        generation_id: job.reservationId,
         progress: 1,
         usage: { cost: 0.05, is_byok: false },
         unsigned_urls: [`${base.polling_url}/content?index=0`, `${base.polling_url}/content?index=1`]
@@ -339,7 +339,7 @@ it.layer(layerRecorded)("any sequence of moves", (it) => {
           if (after.step !== before.step) stale = before
           before = after
         }
-        const entry = { id: before.intentId, jobId: before.id, operation: "video", provider: before.provider }
+        const entry = { id: before.reservationId, jobId: before.id, operation: "video", provider: before.provider }
         const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
         expect(usage).toMatchObject(
           before.status === "completed" ? [{ ...entry, cost: 50_000, usage: { seconds: 5 } }] : []

@@ -66,7 +66,7 @@ describe("VideoWorker", () => {
         yield* next
         expect(yield* read(job.id)).toMatchObject({
           status: "in_progress",
-          generationId: job.intentId,
+          generationId: job.reservationId,
           handle: "up-1"
         })
         expect(yield* money(by.workspaceId)).toEqual(reserved)

@@ -26,7 +26,7 @@ export const stopWriters = Effect.fnUntraced(function* (tables: ReadonlyArray<st
   const sql = yield* SqlClient
   const rows = yield* sql`SELECT table_name FROM information_schema.tables
     WHERE table_schema = current_schema() AND ${sql.in("table_name", tables)} AND table_name <> 'processes'
-    ORDER BY table_name <> 'intents', table_name`
+    ORDER BY table_name <> 'reservations', table_name`
   const names = rows.map((row) => sql`${sql(Dialect.text(row, "table_name"))}`)
   if (names.length > 0) yield* sql`LOCK TABLE ${sql.csv(names)} IN EXCLUSIVE MODE`
 })

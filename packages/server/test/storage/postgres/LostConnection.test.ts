@@ -122,7 +122,7 @@ describe.runIf(hasPostgres())("when the database", () => {
           const { status } = yield* post("/api/v1/rerank", { ...rerank, model: "test/rank" })
           expect(status).toBe(200)
           expect(yield* TestLedger.usageOf()).toMatchObject([{ cost: 1000, provider: "slow", isLate: false }])
-          expect(yield* TestLedger.openIntents).toEqual([])
+          expect(yield* TestLedger.openReservations).toEqual([])
           expect(yield* reconciliation).toEqual({ abandoned: [], overruns: [], late: [] })
           const { ask } = yield* TestGateway
           expect(JSON.parse((yield* ask("/api/v1/key")).text)).toMatchObject({ data: { usage: 0.001 } })

@@ -96,7 +96,7 @@ it.live.skipIf(!TestPostgres.isInstalled)(
         const hasLocks = yield* Deferred.make<void>()
         const request = sql.withTransaction(
           Effect.gen(function* () {
-            yield* sql`SELECT FROM intents FOR UPDATE`
+            yield* sql`SELECT FROM reservations FOR UPDATE`
             yield* sql`SELECT FROM workspaces FOR NO KEY UPDATE`
             yield* Deferred.succeed(hasLocks, undefined)
             yield* upgradeWaits

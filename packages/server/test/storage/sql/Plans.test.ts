@@ -30,11 +30,11 @@ import { type Answer, form, formHeaders, layer, TestGateway } from "../../TestGa
 import { post } from "../../TestEnvelope.ts"
 
 /**
- * Tables that stay small: processes, open intents, messages of one hour, counts of two days, one
- * counter per key. `w` is read once, at the start. `waiting` is a subquery with a limit.
+ * Tables that stay small: processes, open reservations, messages of one hour, counts of two days,
+ * one counter per key. `w` is read once, at the start. `waiting` is a subquery with a limit.
  */
 const small = new Set(
-  "processes p intents r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w waiting".split(
+  "processes p reservations r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w waiting".split(
     " "
   )
 )

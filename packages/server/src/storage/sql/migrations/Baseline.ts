@@ -248,7 +248,7 @@ const videos = Effect.gen(function* () {
     upstream_job_id TEXT,
     generation_id TEXT,
     progress DOUBLE PRECISION,
-    intent_id TEXT NOT NULL,
+    reservation_id TEXT NOT NULL,
     is_byok INTEGER NOT NULL,
     cost_micro BIGINT,
     outputs TEXT,

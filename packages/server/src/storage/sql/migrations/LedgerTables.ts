@@ -1,12 +1,12 @@
 /**
- * Budgets, open intents, the usage ledger and the credit ledger.
+ * Budgets, open reservations, the usage ledger and the credit ledger.
  *
  * Keys and guardrails have the same limit and counters, so each has one row in `budgets`,
  * identified by the key's hash or the guardrail's id. The row contains the sums of the current UTC
  * day, ISO week and month, and the start of each period. The first write of a later period resets
  * its sum.
  *
- * An intent is a reservation of a request in progress. The table stays as small as the number of
+ * A reservation exists while its request is in progress. The table stays as small as the number of
  * requests in progress, so the reaper reads little. The usage ledger gets one row per finished
  * request, also for one that failed, and is append-only; `provider` and `upstream_model` are empty
  * if no provider was tried. Neither table has foreign keys to keys or workspaces: the ledger
@@ -49,7 +49,7 @@ export const create = Effect.gen(function* () {
 
   // `byok_extra_micro` is what a request that may use a provider key reserves besides its
   // amount.
-  yield* sql`CREATE TABLE intents (
+  yield* sql`CREATE TABLE reservations (
     id TEXT NOT NULL PRIMARY KEY,
     state TEXT NOT NULL,
     owner TEXT,
