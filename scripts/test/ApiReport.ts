@@ -11,12 +11,14 @@ import { parseSync } from "oxc-parser"
 const isComposed = (text: string) =>
   /^(?:export )?declare const \w+(?:Endpoint|Operation|Group_base|Api_base)\b/.test(text)
 
-/** The longest text that is shown whole. */
-const longest = (text: string) => (isComposed(text) ? 300 : 3_000)
+/** The maximum length of a text that is shown whole. */
+const maxLength = (text: string) => (isComposed(text) ? 300 : 3_000)
 
 const shorten = (text: string) => {
-  if (text.length <= longest(text)) return text
-  const digest = createHash("sha256").update(text).digest("hex").slice(0, 12)
+  if (text.length <= maxLength(text)) return text
+  // Of the sorted words: after an incremental build the members of a union can be in another order.
+  const words = text.match(/\w+/g)?.toSorted().join(" ") ?? ""
+  const digest = createHash("sha256").update(words).digest("hex").slice(0, 12)
   return `${text.slice(0, 160).split("\n")[0]} … ${text.length} characters, SHA-256 ${digest}`
 }
 
