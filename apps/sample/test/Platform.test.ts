@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 
-it.each(["Program", "Inputs", "Tones", "Wav", "Words", "Explanation"])(
+it.each(["Program", "Inputs", "Tones", "Wav", "Texts", "Explanation"])(
   "%s.ts knows the client and nothing of where it runs",
   (name) => {
     const code = readFileSync(new URL(`../src/${name}.ts`, import.meta.url), "utf8")

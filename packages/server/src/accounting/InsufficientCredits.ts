@@ -24,13 +24,12 @@ const insufficient = (
   remaining: number,
   resets: boolean
 ): InsufficientCredits => {
-  const credits = (micro: number) => String(MicroCredits.toCredits(micro))
   const payer = scope === "key" ? "the key" : scope === "guardrail" ? "the key's guardrail" : "the workspace"
   const remedy =
     scope === "workspace"
       ? "Add credits to the workspace."
-      : `Its limit is ${credits(limit)} credits. ${Budgets.waysOut(resets)}`
-  const message = `insufficient credits: this request needs up to ${credits(amount)} credits; ${payer} has ${credits(remaining)} left. ${remedy}`
+      : `Its limit is ${MicroCredits.format(limit)} credits. ${Budgets.waysOut(resets)}`
+  const message = `insufficient credits: this request needs up to ${MicroCredits.format(amount)} credits; ${payer} has ${MicroCredits.format(remaining)} left. ${remedy}`
   return new InsufficientCredits({
     scope,
     limit: MicroCredits.make(limit),
