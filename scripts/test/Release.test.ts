@@ -27,7 +27,7 @@ describe("the Node requirement", () => {
   const stating = packages.filter(({ group, name }) => group === "packages" || name === "gateway")
 
   it.each(stating)("$name states it", (each) => {
-    expect(each.manifest.engines).toEqual({ node: `>=${oldestNode}` })
+    expect(each.manifest.engines).toEqual({ node: `^${oldestNode} || >=24.0.0` })
   })
 
   it("is what CI and the consumers of packed packages test with", () => {

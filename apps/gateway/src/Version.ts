@@ -8,6 +8,7 @@ const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", imp
 export const version: string =
   typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "unknown"
 
+/** The versions of Node that can run it, such as `^22.19.0 || >=24.0.0`. */
 const requiredNode =
   typeof manifest === "object" &&
   manifest !== null &&
@@ -15,14 +16,23 @@ const requiredNode =
   typeof manifest.engines === "object" &&
   manifest.engines !== null &&
   "node" in manifest.engines
-    ? String(manifest.engines.node).replace(">=", "")
+    ? String(manifest.engines.node)
     : "unknown"
+
+/** Whether a version is in a range of the form `^1.2.3` (the same major version) or `>=1.2.3`. */
+const isInRange = (version: string, range: string): boolean => {
+  const least = range.replace(/^\D+/, "")
+  return (
+    version.localeCompare(least, undefined, { numeric: true }) >= 0 &&
+    (range.startsWith(">=") || version.split(".")[0] === least.split(".")[0])
+  )
+}
 
 /** Why a Node cannot run the gateway; undefined if it can. The database needs `node:sqlite`. */
 export const problemOfNode = (node: string, hasSqlite: boolean): string | undefined =>
-  hasSqlite && node.localeCompare(requiredNode, undefined, { numeric: true }) >= 0
+  hasSqlite && requiredNode.split(" || ").some((range) => isInRange(node, range))
     ? undefined
-    : `model-gateway needs Node ${requiredNode} or newer, with node:sqlite; this is Node ${node}. ` +
+    : `model-gateway needs Node ${requiredNode}, with node:sqlite; this is Node ${node}. ` +
       "In a clone of the project, run it with node_modules/.bin/node."
 
 /** Why this Node cannot run the gateway; undefined if it can. */

@@ -13,7 +13,7 @@
 import { Effect } from "effect"
 
 /**
- * A place in the queue, and later the amount. Who has it must call `leave`.
+ * A place in the queue, and later the amount. Call `leave` in the end.
  *
  * @category models
  * @since 0.1.0

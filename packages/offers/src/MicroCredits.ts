@@ -99,7 +99,7 @@ export const fromCreditsExact = (credits: number): Option.Option<MicroCredits> =
 export const toCredits = (micro: number): number => micro / perCredit
 
 /**
- * Credits as people read them: `0.000001`, never `1e-6`.
+ * Credits as people read them, with at most six decimals.
  *
  * @example
  * ```ts

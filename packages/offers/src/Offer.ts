@@ -91,7 +91,7 @@ export interface OfferBase {
   readonly isInProcess?: boolean
   /**
    * The gateway's own credential for this offer. Undefined if it has none: then only callers with a
-   * provider key of their own can use the offer.
+   * provider key can use the offer.
    */
   readonly credential: Credential | undefined
   /** The longest wait for one call. Default: the service's limit for the operation. */

@@ -290,8 +290,7 @@ export interface Options extends DataOptions, ObjectOptions, RedisOptions {
    */
   readonly offers: Offers
   /**
-   * The providers on which callers may delete files with a provider key of their own. Default:
-   * none.
+   * The providers on which callers may delete files with a provider key. Default: none.
    */
   readonly fileProviders?: FileApis | undefined
   /** A folder of built files to serve at `/`, next to the API. Default: none. */

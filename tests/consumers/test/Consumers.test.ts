@@ -69,7 +69,7 @@ const nodes = [
 
 it("runs on the oldest Node that the packages allow", async () => {
   const engines = packages.map(({ manifest }) => manifest.engines?.["node"])
-  expect(new Set(engines)).toEqual(new Set([">=22.19.0"]))
+  expect(new Set(engines)).toEqual(new Set(["^22.19.0 || >=24.0.0"]))
   const versions = await Promise.all(nodes.map(({ node }) => succeed(node, ["--version"], { cwd: installed })))
   expect(versions).toEqual(nodes.map(({ version }) => `v${version}\n`))
 })

@@ -39,7 +39,7 @@ export const mp4 = ({ boxes = [], stated = 0, tracks }) =>
     box("mdat", Buffer.alloc(16))
   ])
 
-/** A video of so many seconds, with 25 frames a second, as a `data:` URI. */
+/** A video of this many seconds, with 25 frames a second, as a `data:` URI. */
 export const mp4Uri = (seconds) => {
   const file = mp4({ tracks: [{ frames: Math.round(seconds * 25), step: 40 }] })
   return `data:video/mp4;base64,${file.toString("base64")}`

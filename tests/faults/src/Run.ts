@@ -30,7 +30,7 @@ const minute = 60_000
 /** After the last fault, the longest time until nothing is under way. */
 const patience = 180 * minute
 
-/** A crashed process is recognized within this time, so a run goes on at least so long. */
+/** A crashed process is recognized within this time, so a run goes on at least this long. */
 const aftermath = minute / 2
 
 class Stuck extends Error {}

@@ -55,8 +55,8 @@ export interface World {
     failure: Effect.Effect<A, E>
   ) => Effect.Effect<A, E>
   /**
-   * Like `at`, for what a process does at once, which takes no time. `failure` is what it throws
-   * then, and throws something else if the process is dead.
+   * Like `at`, for something synchronous. On a fault it throws what `failure` returns. If the
+   * process is dead, it throws another error.
    */
   readonly atOnce: <A>(process: Process, point: Point, what: string, run: () => A, failure: () => unknown) => A
   /** A random source of its own. */

@@ -73,8 +73,8 @@ const usageCells = (row: Entry): ReadonlyArray<string> => [
   row.model,
   row.provider ?? "",
   row.workspaceId,
-  String(credits(row.reserved)),
-  String(credits(row.cost)),
+  MicroCredits.format(row.reserved),
+  MicroCredits.format(row.cost),
   time(row.settledAt)
 ]
 

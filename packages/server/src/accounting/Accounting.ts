@@ -182,7 +182,8 @@ const settleAgain = Schedule.min([Schedule.exponential("100 millis"), Schedule.s
   Schedule.upTo({ duration: "10 seconds" })
 )
 
-const reapedAtOnce = 500
+/** On SQLite nothing else runs in the process meanwhile. */
+const reapedAtOnce = 100
 
 /** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {

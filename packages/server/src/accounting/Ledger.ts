@@ -40,7 +40,7 @@ const origin = {
   reservedAt: Table.constant(Table.Whole)
 }
 
-/** A reservation that was neither settled nor released. Amounts are micro-credits. */
+/** A reservation that is open or abandoned. Amounts are micro-credits. */
 export class Reservation extends Model.Class<Reservation>("Reservation")({
   ...origin,
   state: Schema.Literals(["open", "abandoned"]),
@@ -85,13 +85,6 @@ const Counts = Schema.NullOr(Schema.String).pipe(
   })
 )
 
-const Attempts = Schema.NullOr(Schema.String).pipe(
-  Schema.decodeTo(Schema.Array(Schema.toType(ProviderAttempt.ProviderAttempt)), {
-    decode: SchemaGetter.transform(ProviderAttempt.fromJson),
-    encode: SchemaGetter.transform(ProviderAttempt.toJson)
-  })
-)
-
 /** A column that a new row may leave out. */
 const optional = <S extends Schema.Top>(schema: S) => Model.Field({ select: schema, insert: Schema.optional(schema) })
 
@@ -104,7 +97,7 @@ const result = {
   provider: optional(EmptyAsNull),
   upstreamModel: optional(EmptyAsNull),
   /** The attempts at providers. */
-  attempts: optional(Attempts),
+  attempts: optional(ProviderAttempt.Column),
   /** Whether the last attempt used the caller's provider key. */
   isByok: Table.Bit,
   /** What was charged, also above the reserved amount. */

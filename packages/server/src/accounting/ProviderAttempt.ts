@@ -1,5 +1,5 @@
 /** One attempt at one provider, as events and the request log report it. */
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema, SchemaGetter } from "effect"
 
 /**
  * Whether the provider bills an attempt. `unknown`: it received the request, and its answer did not
@@ -47,3 +47,11 @@ export const fromJson = (json: string | null): ReadonlyArray<ProviderAttempt> =>
 /** Attempts as a column of text. Null if there are none. */
 export const toJson = (attempts: ReadonlyArray<ProviderAttempt>): string | null =>
   attempts.length === 0 ? null : JSON.stringify(attempts)
+
+/** A column of attempts; see {@link fromJson} and {@link toJson}. */
+export const Column = Schema.NullOr(Schema.String).pipe(
+  Schema.decodeTo(Schema.Array(Schema.toType(ProviderAttempt)), {
+    decode: SchemaGetter.transform(fromJson),
+    encode: SchemaGetter.transform(toJson)
+  })
+)

@@ -20,7 +20,7 @@ export interface ReserveRequest extends Omit<
   /** Default: false. */
   readonly isByok?: boolean | undefined
   /**
-   * For a request that may be served with either: the worst-case cost with the caller's own
+   * For a request that may be served with either: the worst-case cost with the caller's
    * provider key. `amount` is then the one with the gateway's own.
    */
   readonly byokAmount?: MicroCredits.MicroCredits | undefined
@@ -78,8 +78,7 @@ export interface EndRows extends Pick<End, "event"> {
  *
  * - `done`: it took effect.
  * - `late`: the reaper had already released the reservation. A late settle still charges; a late
- * release
- *   does nothing.
+ *   release does nothing.
  * - `already`: the reservation was settled or released before, or never existed. Nothing happened.
  */
 export type Settlement = "done" | "late" | "already"

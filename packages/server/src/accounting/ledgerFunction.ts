@@ -102,7 +102,7 @@ const moved = (id: string, byok: string, byokReserved: string) => ({
   byok_reserved: byokReserved
 })
 
-/** Moves what a reservation reserves to what was used; see `SqliteLedger`. */
+/** Charges what was used and releases what was reserved; see `SqliteLedger`. */
 const move = `
       v_week := reservation.day_start - mod(reservation.day_start / 86400000 + 3, 7) * 86400000;
       v_month := extract(epoch FROM date_trunc('month', to_timestamp(reservation.day_start / 1000) AT TIME ZONE 'UTC')
@@ -191,8 +191,8 @@ const abandon = `
 const claim = `
       PERFORM FROM idempotency i WHERE i.scope = item.scope AND i.idempotency_key = item.idempotency_key
         AND i.owner = item.answer_owner FOR UPDATE;
-      v_is_holder := FOUND;
-      IF NOT v_is_holder AND (item.id IS NULL OR EXISTS (SELECT FROM reservations r WHERE r.id = item.id)) THEN
+      v_has_claim := FOUND;
+      IF NOT v_has_claim AND (item.id IS NULL OR EXISTS (SELECT FROM reservations r WHERE r.id = item.id)) THEN
         RETURN NEXT json_build_object('lost', true);
         CONTINUE;
       END IF;`
@@ -220,7 +220,7 @@ DECLARE
   ids text[];
   budget_ids text[];
   workspace_ids text[];
-  v_is_holder boolean;
+  v_has_claim boolean;
   v_is_known boolean;
   v_is_late boolean;
   v_is_charged boolean;
@@ -249,7 +249,7 @@ BEGIN
   PERFORM FROM workspaces w WHERE w.id = ANY (workspace_ids) ORDER BY w.id FOR NO KEY UPDATE;
 
   FOR item IN SELECT * FROM json_to_recordset(items) AS x(${Array.from(fields, ([name, type]) => `${name} ${type}`).join(", ")}) LOOP
-    v_is_holder := true;
+    v_has_claim := true;
     IF item.scope IS NOT NULL THEN ${claim}
     END IF;
     IF item.kind = 'reserve' THEN ${reserve}
@@ -258,7 +258,7 @@ BEGIN
     ELSE
       RETURN NEXT json_build_object('kept', true);
     END IF;
-    IF item.scope IS NOT NULL AND v_is_holder THEN ${store}
+    IF item.scope IS NOT NULL AND v_has_claim THEN ${store}
     END IF;
   END LOOP;
 

@@ -272,7 +272,7 @@ export const make = Effect.gen(function* () {
 
   /**
    * What is charged of a request, and what was reserved for it in addition. A provider's bill may
-   * be higher than the quote. A key of the free tier pays nothing of it. What the caller's own
+   * be higher than the quote. A key of the free tier pays nothing of it. What the caller's
    * provider key was billed is charged in any case: it is not the gateway's money.
    */
   const covered = Effect.fnUntraced(function* <A>(

@@ -29,7 +29,7 @@ const Headers = Schema.Record(Schema.String, Schema.String)
 export class Kept extends Model.Class<Kept>("KeptAnswer")({
   ...place,
   fingerprint: Table.constant(Schema.String),
-  /** The process that holds the claim. Null: there is an answer. */
+  /** The process that has claimed the key. Null: there is an answer. */
   owner: Table.nullable(Schema.String),
   status: Table.nullable(Table.Whole),
   headers: Table.nullable(Schema.fromJsonString(Headers)),

@@ -61,7 +61,7 @@ export const make = Effect.fnUntraced(function* (
 ) {
   const wanted = Latch.makeUnsafe()
   const countDown = Dialect.prepareChange(sql, "UPDATE idempotency_bytes SET bytes = bytes - ?2 WHERE key_hash = ?1")
-  // Skips claims that a live process holds, and a newer answer of the same key.
+  // Skips claims of live processes, and a newer answer of the same key.
   const remove = Dialect.prepareChange(
     sql,
     `DELETE FROM idempotency WHERE scope = ?1 AND idempotency_key = ?2 AND expires_at = ?3

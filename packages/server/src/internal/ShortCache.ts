@@ -17,7 +17,7 @@ export interface ShortCache<A, E> {
   readonly evictAll: Effect.Effect<void>
 }
 
-/** What another process changed works here as before for at most this long. */
+/** How long a change by another process may go unnoticed here. */
 const timeToLive = "3 seconds"
 
 /** A cache of 10,000 entries. A failed lookup and a null are not kept. */

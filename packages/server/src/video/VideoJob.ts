@@ -1,7 +1,7 @@
 /** A video job as it is stored, as a database row, and in its wire format. */
 import { type Job, Request, Status } from "@model-gateway/core/Video"
 import type { JobHandle } from "@model-gateway/offers/Video"
-import { Clock, Data, Effect, Schema, SchemaGetter } from "effect"
+import { Clock, Data, Effect, Schema } from "effect"
 import { Model } from "effect/schema"
 import type { Row } from "effect/sql/SqlConnection"
 import { hash } from "node:crypto"
@@ -25,14 +25,6 @@ export type Output = typeof Output.Type
 
 /** The upstream's handle of a job. */
 const Handle = Schema.Json.pipe(Schema.refine((json): json is JobHandle => json !== null))
-
-/** Attempts as JSON. One that cannot be read is left out, so that its job stays readable. */
-const Attempts = Schema.NullOr(Schema.String).pipe(
-  Schema.decodeTo(Schema.Array(Schema.toType(ProviderAttempt.ProviderAttempt)), {
-    decode: SchemaGetter.transform(ProviderAttempt.fromJson),
-    encode: SchemaGetter.transform(ProviderAttempt.toJson)
-  })
-)
 
 /** The table `video_jobs`. Times are epoch milliseconds. */
 class StoredVideoJob extends Model.Class<StoredVideoJob>("VideoJob")({
@@ -62,13 +54,13 @@ class StoredVideoJob extends Model.Class<StoredVideoJob>("VideoJob")({
    */
   askedAt: Table.nullable(Table.Whole),
   /** The submissions so far. See `VideoAttempts`. */
-  attempts: Attempts,
+  attempts: ProviderAttempt.Column,
   /** The upstream's handle of the job, once it is accepted. */
   handle: Table.nullable(Schema.fromJsonString(Handle)),
   generationId: Table.nullable(Schema.String),
   /** From 0 to 1, if the upstream reports it. */
   progress: Table.nullable(Schema.Finite),
-  /** The reservation that reserves the job's cost. */
+  /** The id of the reservation of the job's cost. */
   reservationId: Table.constant(Schema.String),
   /** That of the first candidate. */
   isByok: Table.constant(Table.Bit),

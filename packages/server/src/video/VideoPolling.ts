@@ -124,7 +124,7 @@ export const make = ({ failures: { failJob, retry }, jobs, signals, timed, unles
       }
       yield* Effect.race(Effect.sleep(delay), changed.await)
       const now = yield* jobs.find(job.id)
-      // What advanced the job has sent another message.
+      // The job has moved on, and the queue has a message for its new step.
       if (now?.step !== job.step) return
       if (yield* isOverdue(job)) return yield* Effect.flatMap(jobs.expire(job), entered)
     }

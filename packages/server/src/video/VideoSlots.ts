@@ -40,7 +40,7 @@ export interface VideoSlots {
 /** Who needs a slot. */
 export type Owner = Pick<VideoJob, "provider" | "workspaceId">
 
-/** A job that has waited so long goes back to the queue, so that another process may take it. */
+/** A job that has waited this long goes back to the queue, so that another process may take it. */
 export const maxWait = Duration.seconds(5)
 
 /** The slots for jobs that have ended, as a part of those for open ones. */

@@ -31,7 +31,7 @@ it.live(
       yield* Effect.forEach(["claimed", "reserved", "charging"], survives, { concurrency: "unbounded" })
       const reserved = db.prepare("SELECT reserved_micro FROM workspaces")
       yield* Effect.sync(() => reserved.get()?.["reserved_micro"]).pipe(
-        Effect.repeat({ until: (held) => held === 0, schedule: Schedule.spaced("100 millis") }),
+        Effect.repeat({ until: (credits) => credits === 0, schedule: Schedule.spaced("100 millis") }),
         Effect.timeout("30 seconds")
       )
       const charged = { cost_micro: price }

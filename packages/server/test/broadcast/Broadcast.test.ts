@@ -115,7 +115,7 @@ const write = Effect.fnUntraced(function* (...ids: ReadonlyArray<string>) {
   }
 })
 
-/** Writes the text of an event, as an earlier release or a broken program may have left it. */
+/** Writes the text of an event, as a broken program may have left it. */
 const writeText = Effect.fnUntraced(function* (body: object | string) {
   const sql = yield* SqlClient
   const text = typeof body === "string" ? body : JSON.stringify(body)

@@ -54,7 +54,7 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("an event of an earlier release is read with what it did not say yet", () =>
+  it.effect("an event without the newest fields is read", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { error_status: _, input: __, ...old } = event("a")

@@ -87,7 +87,7 @@ describe("video jobs", () => {
   )
 })
 
-it.effect("requests of jobs that an earlier release ended are deleted, those of open jobs are kept", () =>
+it.effect("requests of jobs that have ended are deleted, those of open jobs are kept", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const running = yield* open

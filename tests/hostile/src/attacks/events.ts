@@ -81,7 +81,7 @@ const write = async ({ gateway, query, store }: Target, statements: ReadonlyArra
 
 const poisoned = 60
 
-/** An event as an earlier release wrote it, with `trace` and `usage` as SQL. */
+/** An event without the newest fields, with `trace` and `usage` as SQL. */
 const oldEvent = (target: Target, id: string, trace: string, usage = `'{}'`): string => {
   const now = Date.now()
   const head = {

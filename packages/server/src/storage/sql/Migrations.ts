@@ -20,7 +20,7 @@ export type Migrations = Readonly<Record<string, Effect.Effect<void, SqlError, S
 
 /** The migrations of this version. */
 export const migrations: Migrations = {
-  "0001_baseline": Baseline.migration
+  "0001_tables": Baseline.migration
 }
 
 /**

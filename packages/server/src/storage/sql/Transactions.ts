@@ -2,8 +2,8 @@
  * Small transactions, many of which run at the same time.
  *
  * On SQLite the commit is most of the cost of a small transaction, and there is only one writer. So
- * transactions of one statement, and those whose statements run at once, share a commit while they
- * wait (`storage/sqlite/SqliteTransactions.ts`). Postgres itself writes the commits of concurrent
+ * transactions of one statement, and synchronous ones, share a commit
+ * (`storage/sqlite/SqliteTransactions.ts`). Postgres itself writes the commits of concurrent
  * connections together.
  */
 import { Context, type Effect, type Exit } from "effect"
@@ -14,7 +14,7 @@ import type { Prepared } from "./Dialect.ts"
 /** The values of named parameters. */
 export type LocalValues = Readonly<Record<string, unknown>>
 
-/** A fixed statement that runs at once. Its functions throw a `SqlError`. */
+/** A fixed, synchronous statement. Its functions throw a `SqlError`. */
 export interface LocalStatement {
   /** Runs it and returns its rows. */
   readonly rows: (values: LocalValues) => ReadonlyArray<Row>
@@ -23,8 +23,7 @@ export interface LocalStatement {
 }
 
 /**
- * Transactions on a database in this process, whose statements run at once. An effect for each
- * statement costs more than SQLite takes to run it.
+ * Synchronous transactions on a database in this process. An effect for each statement costs more than SQLite takes to run it.
  */
 export interface LocalTransactions {
   /**

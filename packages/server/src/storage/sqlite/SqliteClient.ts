@@ -44,7 +44,7 @@ export interface Options {
   readonly preparedStatements?: number | undefined
   /** Wraps each connection, so that a test can make its statements fail. Default: as it is. */
   readonly wrap?: ((connection: Connection) => Connection) | undefined
-  /** The same for statements that run at once. Runs the statement of this text. */
+  /** The same for synchronous statements. Runs the statement of this text. */
   readonly wrapLocal?: (<A>(text: string, statement: () => A) => A) | undefined
 }
 

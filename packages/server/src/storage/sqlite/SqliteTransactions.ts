@@ -2,11 +2,11 @@
  * Runs transactions on SQLite in groups: those that arrive while another one runs share the next
  * commit.
  *
- * A transaction is a function whose statements run at once, so no fiber of this process runs
+ * A transaction is a synchronous function, so no fiber of this process runs
  * between the first and the last statement of a group. Each one still succeeds or fails by itself:
  * when one in a group fails, the whole group is rolled back and run again with a savepoint each, so
  * that only that one fails. This is the rarer case, and savepoints are expensive. When the disk or
- * the commit fails, all fail. No transaction completes before the commit that contains it.
+ * the commit fails, or SQLite rolls back by itself, all fail. No transaction completes before the commit that contains it.
  */
 import { Context, Deferred, Effect, Exit, identity, Option } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -16,7 +16,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import * as Batches from "../../internal/Batches.ts"
 import type { LocalStatement, LocalValues, Transactions } from "../sql/Transactions.ts"
 import { prepareStatement } from "./prepareStatement.ts"
-import { isInput, sqlError } from "./sqliteConnection.ts"
+import { isInput, statementFailed } from "./sqliteConnection.ts"
 import { isOfDisk } from "./sqliteErrors.ts"
 
 /** The connection that writes, which one fiber uses at a time. */
@@ -26,7 +26,7 @@ export interface Writer {
   readonly lend: <A>(use: (connection: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
   /** Rolls back what `use` has begun. */
   readonly rollback: (connection: Connection) => Effect.Effect<void, SqlError>
-  /** Runs a statement that runs at once. */
+  /** Runs a synchronous statement. A test can make it fail. */
   readonly around: <A>(text: string, statement: () => A) => A
 }
 
@@ -56,9 +56,9 @@ const resultOf = <A, E>(body: () => Exit.Exit<A, E>): Exit.Exit<A, E | SqlError>
   }
 }
 
-const diskFailureOf = (exit: Exit.Exit<unknown, unknown>): SqlError | undefined => {
+const sqlErrorOf = (exit: Exit.Exit<unknown, unknown>): SqlError | undefined => {
   const error = Option.getOrUndefined(Exit.findErrorOption(exit))
-  return isSqlError(error) && isOfDisk(error.reason.cause) ? error : undefined
+  return isSqlError(error) ? error : undefined
 }
 
 const notRun = Exit.die("The transaction did not run")
@@ -72,7 +72,7 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
       try {
         return around(text, () => use((statement ??= prepareStatement(database, text))))
       } catch (cause) {
-        throw isSqlError(cause) ? cause : sqlError(cause, "Failed to execute statement", "execute")
+        throw isSqlError(cause) ? cause : statementFailed(cause)
       }
     }
   }
@@ -145,8 +145,8 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
       const item: Item = {
         attempt: () => {
           result = resultOf(body)
-          const failure = diskFailureOf(result)
-          if (failure !== undefined) throw failure
+          const error = sqlErrorOf(result)
+          if (error !== undefined && (isOfDisk(error.reason.cause) || !database.isTransaction)) throw error
           return Exit.isSuccess(result)
         },
         finish: (transaction) => {

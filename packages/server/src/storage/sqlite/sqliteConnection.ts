@@ -36,6 +36,9 @@ export const sqlError = (cause: unknown, message: string, operation: string): Sq
   return new SqlError({ reason: classifySqliteError(cause, { message, operation }) })
 }
 
+/** The error of a statement that failed. */
+export const statementFailed = (cause: unknown): SqlError => sqlError(cause, "Failed to execute statement", "execute")
+
 /**
  * Values that `node:sqlite` cannot bind (booleans, undefined) are a caller's mistake and are
  * rejected.
@@ -102,7 +105,7 @@ export const make = (db: DatabaseSync, { deadline, preparedStatements }: Options
         if (isLocked(cause) && !db.isTransaction && now() < (end ??= deadline())) {
           return Effect.andThen(pause(tried++), attempt)
         }
-        return Effect.fail(sqlError(cause, "Failed to execute statement", "execute"))
+        return Effect.fail(statementFailed(cause))
       }
     })
     return attempt

@@ -18,7 +18,7 @@ const names = Effect.gen(function* () {
 })
 
 describe("Transactions", () => {
-  it.effect("commits transactions that succeed and rolls back those that fail, in one group", () =>
+  it.effect("commits transactions that succeed and rolls back those that fail", () =>
     Effect.gen(function* () {
       const transactions = yield* Transactions
       const sql = yield* SqlClient

@@ -6,8 +6,8 @@
  * day, ISO week and month, and the start of each period. The first write of a later period resets
  * its sum.
  *
- * A reservation exists while its request is in progress. The table stays as small as the number of
- * requests in progress, so the reaper reads little. The usage ledger gets one row per finished
+ * An open reservation exists while its request is in progress, an abandoned one until an operator
+ * settles or dismisses it. So the table stays small, and the reaper reads little. The usage ledger gets one row per finished
  * request, also for one that failed, and is append-only; `provider` and `upstream_model` are empty
  * if no provider was tried. Neither table has foreign keys to keys or workspaces: the ledger
  * outlives them, and the check would slow down every paid request.
