@@ -5,11 +5,11 @@ import shared from "./vitest.shared.ts"
 export default mergeConfig(
   shared,
   defineConfig({
-    // Else it reports each file of a package whose source maps name no sources.
+    // Otherwise it warns about each source map that names no sources.
     logLevel: "error",
     test: {
       include: ["scripts/test/**/*.test.ts"],
-      // It imports JSON without saying so, which Node rejects.
+      // It imports JSON without an import attribute, which Node rejects.
       server: { deps: { inline: ["@actions/workflow-parser"] } }
     }
   })

@@ -21,7 +21,7 @@ const visitAtLoad = (node, visit) => {
     case "FunctionDeclaration":
     case "FunctionExpression":
     case "ArrowFunctionExpression":
-    // A call that nobody takes the value of is made for what it does.
+    // A call whose value is unused is made for its side effect.
     case "ExpressionStatement":
       return
     case "PropertyDefinition":
@@ -55,7 +55,7 @@ const annotate = (code) => {
   // In the order of the visit, where two are at the same place: a constant comes before its call.
   for (const [start, text] of insertions.toSorted(([a], [b]) => a - b)) {
     annotated += code.slice(end, start)
-    // Run again on what tsc did not write anew, it changes nothing.
+    // On output that is annotated already, change nothing.
     if (text !== mark || !annotated.endsWith(mark)) annotated += text
     end = start
   }

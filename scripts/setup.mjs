@@ -30,7 +30,7 @@ export const env = {
   npm_config_update_notifier: "false"
 }
 
-/** Runs a command to its end; gives what it printed where `quiet`, else lets it print. */
+/** Runs a command to its end. Returns its output if `quiet`, otherwise prints it. */
 export const run = (command, args, { quiet = false } = {}) => {
   const result = spawnSync(command, args, {
     cwd: root,
@@ -135,9 +135,7 @@ const exclusively = (work) => {
   release()
 }
 
-/**
- * A link appears with its contents, so that nobody reads a lock that does not name its holder yet.
- */
+/** A hard link appears together with its contents, so nobody reads an empty lock file. */
 const acquire = () => {
   const mine = `${lockFile}.${process.pid}`
   writeFileSync(mine, String(process.pid))

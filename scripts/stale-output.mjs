@@ -7,7 +7,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-// Only tsc writes declarations. What else is in dist is of other programs.
+// Only tsc writes declarations. Other programs wrote the rest of dist.
 const declaration = /\.d\.ts$/
 
 export const deleteStaleOutput = (folder) => {

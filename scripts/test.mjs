@@ -1,5 +1,5 @@
 // `npm test`: sets up, then checks format, lint and types and runs every test. Every step runs,
-// whatever failed before it, so that one run shows all there is to mend; the last lines say what
+// whatever failed before it, so that one run shows every failure; the last lines say what
 // failed and how many tests passed.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
@@ -13,8 +13,7 @@ const tested = [
   )
 ].filter((folder) => existsSync(join(folder, "vitest.config.ts")))
 
-// What an earlier run left is no result of this one. turbo brings back the reports of tests that it
-// need not repeat.
+// Delete the reports of earlier runs. turbo restores those of cached tests.
 for (const folder of tested) rmSync(join(folder, "test-results"), { recursive: true, force: true })
 
 setup()
@@ -32,8 +31,8 @@ const step = (title, command, args) => {
 step("services", "node", ["tests/services/src/main.ts"])
 step("format", "oxfmt", ["--check"])
 step("lint", "oxlint", ["--quiet"])
-// Two compilers occupy two cores. Tests also wait, for timers and processes, so that three packages
-// do.
+// Two compilers fill two cores. Tests also wait for timers and processes, so three packages run at
+// once.
 const turbo = ["--continue", "--log-order=grouped", "--log-prefix=none"]
 step("types", "turbo", ["run", "check", ...turbo, "--concurrency=2", "--output-logs=errors-only"])
 step("tests", "turbo", ["run", "test", "test:workspace", ...turbo, "--concurrency=3", "--output-logs=new-only"])

@@ -16,9 +16,12 @@ const maxLength = (text: string) => (isComposed(text) ? 300 : 3_000)
 
 const shorten = (text: string) => {
   if (text.length <= maxLength(text)) return text
-  // Of the sorted words: after an incremental build the members of a union can be in another order.
-  const words = text.match(/\w+/g)?.toSorted().join(" ") ?? ""
-  const digest = createHash("sha256").update(words).digest("hex").slice(0, 12)
+  // Of the sorted lines: after an incremental build the members of a union can be in another order.
+  const lines = text
+    .split(/\n| \| /)
+    .toSorted()
+    .join("\n")
+  const digest = createHash("sha256").update(lines).digest("hex").slice(0, 12)
   return `${text.slice(0, 160).split("\n")[0]} … ${text.length} characters, SHA-256 ${digest}`
 }
 

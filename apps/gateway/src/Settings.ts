@@ -166,8 +166,8 @@ export const config: Config.Config<Settings> = Setting.config(declarations)
 /** Every setting, under its key in the settings file. */
 export const all = { ...declarations, ...GatewayServerConfig.declarations } satisfies Setting.Group
 
-/** The page of the sample: a copy in the published package, what the sample built in a clone. */
-const pages = ["../page", "../../sample/dist/web"].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+/** The page of the sample: what the sample built in a clone, a copy in the published package. */
+const pages = ["../../sample/dist/web", "../page"].map((path) => fileURLToPath(new URL(path, import.meta.url)))
 
 /** The folder of that page; undefined if only the gateway was built. */
 export const samplePage = pages.find((page) => existsSync(page))

@@ -47,10 +47,11 @@ export const Item = Schema.Struct({
   requests: count,
   /** How many of them failed, were cancelled or expired. They cost nothing. */
   failed_requests: count,
-  /** What was charged, in credits. Requests with a provider key are not in it. */
+  /** What was charged, in credits. Requests with the caller's provider keys are not
+   * in it. */
   usage: Schema.Finite,
   /**
-   * The cost of the requests with a provider key, in credits. The provider bills it.
+   * The cost of the requests with the caller's provider keys, in credits. The provider bills it.
    */
   byok_usage_inference: Schema.Finite,
   /** Tokens that providers read. 0 for providers that report none. */

@@ -255,7 +255,8 @@ const baseUrlConfig = Config.String(baseUrlName).pipe(
  * The configuration from `Config`s. Default: the environment variables `MODEL_GATEWAY_BASE_URL`
  * (default: `http://127.0.0.1:8787/api/v1`), `MODEL_GATEWAY_API_KEY` (required),
  * `MODEL_GATEWAY_WORKSPACE_ID` (optional) and `MODEL_GATEWAY_WIRE_NAMES` (`neutral` or
- * `openrouter`; default: `neutral`). The base URL is not checked.
+ * `openrouter`; default: `neutral`). Only {@link layerConfig} checks that the base URL ends in
+ * `/api/v1`.
  *
  * @category configuration
  * @since 0.1.0

@@ -70,7 +70,7 @@ export const Entry = Schema.Struct({
   upstream_model: orNull.string,
   /** The video job that it belongs to. */
   video_id: orNull.string,
-  /** Whether a provider key served it. */
+  /** Whether the caller's provider key was used. */
   is_byok: Schema.Boolean,
   /** What it cost, in credits. If `is_byok`, the caller's provider account was billed. */
   cost: Schema.Finite,

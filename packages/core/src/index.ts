@@ -41,7 +41,7 @@ export * as GatewayError from "./GatewayError.ts"
 export * as VideoProgress from "./VideoProgress.ts"
 export * as Webhook from "./Webhook.ts"
 
-// What existing clients expect beside the contract.
+// Shapes and names that clients of other gateways expect.
 export * as CohereRerank from "./dialect/CohereRerank.ts"
 export * as FileShapes from "./dialect/FileShapes.ts"
 export * as WireNames from "./dialect/WireNames.ts"

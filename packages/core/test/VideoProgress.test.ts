@@ -11,7 +11,7 @@ const half = { ...started, progress: 0.5 }
 const completed = { ...Stub.job, status: "completed", usage: { cost: 1, is_byok: false } }
 
 /**
- * A service that holds a request until the job's status changes, at most for `wait`. `states` lists
+ * A service that waits with its answer until the job's status changes, at most for `wait`. `states` lists
  * the job's states with the millisecond at which each begins.
  */
 const service = (
@@ -59,7 +59,7 @@ describe("watch", () => {
     return Effect.gen(function* () {
       expect(yield* watch(stub)).toEqual([
         [0, "pending", undefined],
-        // A new status arrives at once, because the service holds the request until then.
+        // A new status arrives at once, because the service waits with its answer until then.
         [2500, "in_progress", 0],
         // New progress arrives when the request ends.
         [3500, "in_progress", 0.5],

@@ -10,13 +10,13 @@ const root = join(import.meta.dirname, "..")
 // published.
 const folder = join(root, "test-results", "examples")
 
-const examples = readdirSync(join(root, "src"))
+const examples = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".ts"))
   .flatMap((name) =>
     Array.from(
       readFileSync(join(root, "src", name), "utf8").matchAll(/ \* ```ts\n([\s\S]*?) \* ```/g),
       (match, index) => ({
-        name: `${name.replace(".ts", "")}-${index}.ts`,
+        name: `${name.replace(".ts", "").replaceAll(/[\\/]/g, "-")}-${index}.ts`,
         code: (match[1] ?? "").replaceAll(/^ \* ?/gm, "")
       })
     )

@@ -32,7 +32,7 @@ it.live(
       const polled = Promise.withResolvers<void>()
       const job = (status: string) => JSON.stringify({ id: "v_1", polling_url: "/api/v1/videos/v_1", status })
       const before = yield* serve((request, response) => {
-        // The first request has no `wait`. The second one is held until the service stops.
+        // The first request has no `wait`. The second one gets no answer until the service stops.
         if (request.url?.includes("wait") === true) polled.resolve()
         else response.end(job("in_progress"))
       }, 0)

@@ -8,6 +8,10 @@ export { at } from "./PostgresDatabases.ts"
 
 const provided = inject("postgres")
 
+if (provided === undefined && process.env["CI"]) {
+  throw new Error("no Postgres to test with; `npm run setup` installs it")
+}
+
 /** Whether this platform has a Postgres to test with. */
 export const isInstalled = provided !== undefined
 

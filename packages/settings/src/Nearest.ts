@@ -9,11 +9,12 @@
  * after `part` counts `outside`.
  */
 const distance = (part: string, whole: string, outside: number): number => {
-  let previous = Array.from({ length: whole.length + 1 }, (_, index) => index * outside)
-  for (const [i, left] of Array.from(part).entries()) {
-    const insertion = i + 1 === part.length ? outside : 1
+  const [from, to] = [Array.from(part), Array.from(whole)]
+  let previous = Array.from({ length: to.length + 1 }, (_, index) => index * outside)
+  for (const [i, left] of from.entries()) {
+    const insertion = i + 1 === from.length ? outside : 1
     const current = [i + 1]
-    for (const [j, right] of Array.from(whole).entries()) {
+    for (const [j, right] of to.entries()) {
       const replaced = (previous[j] ?? 0) + (left === right ? 0 : 1)
       current.push(Math.min(replaced, (previous[j + 1] ?? 0) + 1, (current[j] ?? 0) + insertion))
     }

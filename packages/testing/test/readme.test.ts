@@ -19,13 +19,13 @@ const blocks = Array.from(readme.matchAll(/^```ts(?: file=(\S+))?\n([\s\S]*?)^``
   code: match[2] ?? ""
 }))
 
-const examples = readdirSync(join(root, "src"))
+const examples = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".ts"))
   .flatMap((name) =>
     Array.from(
       readFileSync(join(root, "src", name), "utf8").matchAll(/ \* ```ts\n([\s\S]*?) \* ```/g),
       (match, index) => ({
-        name: `example-${name.replace(".ts", "")}-${index}.ts`,
+        name: `example-${name.replace(".ts", "").replaceAll(/[\\/]/g, "-")}-${index}.ts`,
         code: (match[1] ?? "").replaceAll(/^ \* ?/gm, "")
       })
     )

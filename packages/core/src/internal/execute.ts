@@ -30,12 +30,12 @@ import * as TimeLimit from "./timeLimit.ts"
 const isNothingDone = (reason: RetryReason): boolean => reason === 429 || reason === 503 || reason === 529
 
 /** The retries of a long poll. With the default delays they take about 4 minutes. */
-const patience = 30
+const maxLongPollRetries = 30
 
 /** The limits of a call. Times are in milliseconds. */
 interface Limits {
   readonly isLongPoll: boolean
-  /** A long poll is retried whatever the retry budget. */
+  /** A long poll that may be retried, whatever the retry budget. */
   readonly isPatient: boolean
   readonly maxRetries: number
   /**
@@ -58,7 +58,7 @@ const limitsOf = (
   return {
     isLongPoll: pollMillis > 0,
     isPatient,
-    maxRetries: maxRetries ?? (isPatient ? Math.max(policy.maxRetries, patience) : policy.maxRetries),
+    maxRetries: maxRetries ?? (isPatient ? Math.max(policy.maxRetries, maxLongPollRetries) : policy.maxRetries),
     deadline: pollMillis + Duration.toMillis(policy.deadline),
     attempt:
       pollMillis +

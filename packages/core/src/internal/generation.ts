@@ -50,7 +50,7 @@ export const ProviderAttempt = Schema.Struct({
    * a video job that was not completed.
    */
   billed: Schema.String,
-  /** True if it was made with a provider key. Otherwise absent. */
+  /** True if it was made with the caller's provider key. Otherwise absent. */
   is_byok: Schema.optionalKey(Schema.Boolean),
   /** When it began. Only the attempts of video jobs have it. */
   started_at: Schema.optionalKey(Timestamp)
@@ -78,7 +78,7 @@ export const ProviderResponse = Schema.Struct({
   status: Schema.NullOr(Schema.Int),
   /** How long it took, in milliseconds. */
   latency: Schema.optionalKey(Schema.Finite),
-  /** Whether a provider key was used. */
+  /** Whether the caller's provider key was used. */
   is_byok: Schema.optionalKey(Schema.Boolean)
 })
 
@@ -107,7 +107,7 @@ export const Generation = Schema.Struct({
   provider_name: orNull.string,
   /** The attempts at providers, in the order in which they were made. */
   provider_responses: Schema.NullOr(Schema.Array(ProviderResponse)),
-  /** Whether a provider key served it. */
+  /** Whether the caller's provider key was used. */
   is_byok: Schema.Boolean,
   /** What it cost, in credits. If `is_byok`, the caller's provider account was billed. */
   total_cost: Schema.Finite,

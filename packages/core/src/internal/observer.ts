@@ -1,4 +1,4 @@
-/** What the client tells of its calls. */
+/** Receives every call and retry of the client, for telemetry. */
 import type * as Effect from "effect/Effect"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import type * as Stream from "effect/Stream"
@@ -50,7 +50,7 @@ export interface Recorder {
 }
 
 /**
- * What the client tells of its calls.
+ * Receives every call and retry of the client, for telemetry.
  *
  * @category models
  * @since 0.1.0

@@ -46,12 +46,12 @@ class FormStream extends Readable {
   async #block(): Promise<Uint8Array | null> {
     const chunks: Array<Uint8Array> = []
     let size = 0
-    const most = this.#blockSize
+    const maxBytes = this.#blockSize
     this.#blockSize = blockSize
-    while (size < most) {
+    while (size < maxBytes) {
       const part = this.#parts[this.#part]
       if (part === undefined) break
-      const end = part instanceof Blob ? this.#at + most - size : part.byteLength
+      const end = part instanceof Blob ? this.#at + maxBytes - size : part.byteLength
       const chunk = part instanceof Blob ? new Uint8Array(await part.slice(this.#at, end).arrayBuffer()) : part
       chunks.push(chunk)
       size += chunk.byteLength

@@ -107,7 +107,7 @@ const cellsOf = (entry: Entry) => WireNames.presets.map((wireNames) => cell(entr
 
 const works = (entry: Entry): boolean => cellsOf(entry).every((text) => text === "works")
 
-/** What differs in the same way with both words is said once. */
+/** Writes "the same" where both presets differ in the same way. */
 const differences = (entry: Entry): ReadonlyArray<string> =>
   cellsOf(entry).map((text, index, cells) => (index > 0 && text === cells[0] ? "the same" : text))
 

@@ -49,7 +49,7 @@ export const projects = ["node", "promise", "page", "worker"] as const
 export type Project = (typeof projects)[number]
 
 /**
- * Packs every package, and installs the tarballs into copies of the projects; answers their folder.
+ * Packs every package, and installs the tarballs into copies of the projects; returns their folder.
  */
 export const install = async (): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), "model-gateway-consumers-"))
