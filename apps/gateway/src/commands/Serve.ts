@@ -253,7 +253,7 @@ export const command = Command.make(
 ).pipe(
   Command.withDescription(
     "Run the gateway. The first run creates a workspace with credits, a management key and an ordinary key, and prints the keys. " +
-      "Every setting can be given as a flag, in the environment or in a JSON file, and a secret in the environment or the file. A flag takes precedence over the environment, the environment over the file."
+      "Settings can be given as flags, in the environment or in a JSON file, secrets only in the environment or the file. A flag takes precedence over the environment, the environment over the file."
   ),
   Command.withShortDescription("Run the gateway"),
   Command.withExamples([
