@@ -14,15 +14,15 @@ const isComposed = (text: string) =>
 /** The maximum length of a text that is shown whole. */
 const maxLength = (text: string) => (isComposed(text) ? 300 : 3_000)
 
+/**
+ * A digest in place of a long text. It does not depend on the order in which a union is written,
+ * which can change with the build.
+ */
 const shorten = (text: string) => {
   if (text.length <= maxLength(text)) return text
-  // Of the sorted lines: after an incremental build the members of a union can be in another order.
-  const lines = text
-    .split(/\n| \| /)
-    .toSorted()
-    .join("\n")
-  const digest = createHash("sha256").update(lines).digest("hex").slice(0, 12)
-  return `${text.slice(0, 160).split("\n")[0]} … ${text.length} characters, SHA-256 ${digest}`
+  const parts = text.split(/[|<>(){},;\n]+/).map((part) => part.trim())
+  const digest = createHash("sha256").update(parts.toSorted().join("\n")).digest("hex").slice(0, 12)
+  return `${text.slice(0, text.search(/[:<={]/))} … ${text.length} characters, SHA-256 ${digest}`
 }
 
 /** Without the paths of imported types, which name modules and no behavior, and indented by two. */

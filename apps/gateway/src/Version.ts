@@ -19,9 +19,14 @@ const requiredNode =
     ? String(manifest.engines.node)
     : "unknown"
 
+const ranges = requiredNode.split(" || ")
+
+/** The version that a range begins with. */
+const leastOf = (range = ""): string => range.replace(/^\D+/, "")
+
 /** Whether a version is in a range of the form `^1.2.3` (the same major version) or `>=1.2.3`. */
 const isInRange = (version: string, range: string): boolean => {
-  const least = range.replace(/^\D+/, "")
+  const least = leastOf(range)
   return (
     version.localeCompare(least, undefined, { numeric: true }) >= 0 &&
     (range.startsWith(">=") || version.split(".")[0] === least.split(".")[0])
@@ -30,9 +35,9 @@ const isInRange = (version: string, range: string): boolean => {
 
 /** Why a Node cannot run the gateway; undefined if it can. The database needs `node:sqlite`. */
 export const problemOfNode = (node: string, hasSqlite: boolean): string | undefined =>
-  hasSqlite && requiredNode.split(" || ").some((range) => isInRange(node, range))
+  hasSqlite && ranges.some((range) => isInRange(node, range))
     ? undefined
-    : `model-gateway needs Node ${requiredNode}, with node:sqlite; this is Node ${node}. ` +
+    : `model-gateway needs Node ${leastOf(ranges[0])} or newer, of ${requiredNode}, with node:sqlite; this is Node ${node}. ` +
       "In a clone of the project, run it with node_modules/.bin/node."
 
 /** Why this Node cannot run the gateway; undefined if it can. */

@@ -14,7 +14,7 @@ it("says which Node it needs on an older one, and on one without node:sqlite", (
     ["24.0.0", false]
   ] as const) {
     expect(problemOfNode(node, hasSqlite)).toContain(
-      `needs Node ^22.19.0 || >=24.0.0, with node:sqlite; this is Node ${node}.`
+      `needs Node 22.19.0 or newer, of ^22.19.0 || >=24.0.0, with node:sqlite; this is Node ${node}.`
     )
   }
 })
