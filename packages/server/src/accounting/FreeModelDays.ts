@@ -74,8 +74,8 @@ export const make = Effect.gen(function* () {
     const [row] = yield* add(keyHash, day, limit)
     if (row === undefined) return undefined
     const used = Dialect.int(row, "used")
-    // The first request of a day deletes the counts of earlier days. If that fails, the purge deletes
-    // them. The transaction of its own keeps the caller's from failing with it.
+    // The first request of a day deletes the counts of earlier days. If that fails, the purge
+    // deletes them. The transaction of its own keeps the caller's from failing with it.
     if (used === 1) {
       const earlier = sql`DELETE FROM free_model_days WHERE key_hash = ${keyHash} AND day_start < ${day}`
       yield* Effect.ignore(sql.withTransaction(earlier))

@@ -3,8 +3,8 @@
  * does not match the schemas, bodies that are too large or incomplete, unknown routes, an
  * unavailable database, and defects.
  *
- * Handlers fail with the contract's errors. `admission/PaymentFailures.ts` makes the 402 or 429 of a
- * request that cannot be paid for, `routing/ProviderFailures.ts` the errors of failed providers.
+ * Handlers fail with the contract's errors. `admission/PaymentFailures.ts` makes the 402 or 429 of
+ * a request that cannot be paid for, `routing/ProviderFailures.ts` the errors of failed providers.
  */
 import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { EnvelopeError, type Issue, phrases } from "@model-gateway/core/GatewayError"

@@ -1,5 +1,5 @@
 /**
- * The ledger as a model: it keeps all requests and sums them anew each time, so that it has no sums
+ * The ledger as a model: it keeps all requests and sums them each time, so that it has no sums
  * to keep right. `Ledger.test.ts` compares the databases with it.
  */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"

@@ -23,7 +23,8 @@ export interface LocalStatement {
 }
 
 /**
- * Synchronous transactions on a database in this process. An effect for each statement costs more than SQLite takes to run it.
+ * Synchronous transactions on a database in this process. An effect for each statement costs more
+ * than SQLite takes to run it.
  */
 export interface LocalTransactions {
   /**

@@ -6,7 +6,8 @@
  * between the first and the last statement of a group. Each one still succeeds or fails by itself:
  * when one in a group fails, the whole group is rolled back and run again with a savepoint each, so
  * that only that one fails. This is the rarer case, and savepoints are expensive. When the disk or
- * the commit fails, or SQLite rolls back by itself, all fail. No transaction completes before the commit that contains it.
+ * the commit fails, or SQLite rolls back by itself, all fail. No transaction completes before the
+ * commit that contains it.
  */
 import { Context, Deferred, Effect, Exit, identity, Option } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"

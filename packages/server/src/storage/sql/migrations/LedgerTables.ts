@@ -7,10 +7,10 @@
  * its sum.
  *
  * An open reservation exists while its request is in progress, an abandoned one until an operator
- * settles or dismisses it. So the table stays small, and the reaper reads little. The usage ledger gets one row per finished
- * request, also for one that failed, and is append-only; `provider` and `upstream_model` are empty
- * if no provider was tried. Neither table has foreign keys to keys or workspaces: the ledger
- * outlives them, and the check would slow down every paid request.
+ * settles or dismisses it. So the table stays small, and the reaper reads little. The usage ledger
+ * gets one row per finished request, also for one that failed, and is append-only; `provider` and
+ * `upstream_model` are empty if no provider was tried. Neither table has foreign keys to keys or
+ * workspaces: the ledger outlives them, and the check would slow down every paid request.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
