@@ -31,7 +31,7 @@ const step = (title, command, args) => {
 step("services", "node", ["tests/services/src/main.ts"])
 step("format", "oxfmt", ["--check"])
 step("lint", "oxlint", ["--quiet"])
-// Two packages at a time keep two cores busy. Three were no faster, and a test timed out.
+// Two packages at a time: with three, a test timed out on two cores.
 const turbo = ["--continue", "--log-order=grouped", "--log-prefix=none"]
 step("types", "turbo", ["run", "check", ...turbo, "--concurrency=2", "--output-logs=errors-only"])
 step("tests", "turbo", ["run", "test", "test:workspace", ...turbo, "--concurrency=2", "--output-logs=new-only"])
