@@ -234,8 +234,8 @@ const statusOffers: Offers = [
 ]
 
 /**
- * Every offer of the sandbox. Title cards are rendered in worker threads; closing the scope ends
- * every render.
+ * Every offer of the sandbox. Title cards are rendered in processes of their own; closing the scope
+ * ends every render.
  *
  * @example
  * ```ts

@@ -5,14 +5,14 @@
  * The file contains the card, with up to 2,000 characters of the prompt, so that
  * `sandbox/title-card-upscaler` can render it again in another size.
  *
- * Rendering runs in a worker thread, so it does not block the event loop. Interrupting the effect
- * terminates the thread.
+ * Rendering runs in a process of its own, so it does not block the event loop, and a fault of the
+ * native drawing library ends that process only. Interrupting the effect ends the process.
  *
  * @since 0.1.0
  */
 import type { AspectRatio, Resolution } from "@model-gateway/core/Video"
 import { Effect, Option, Schema } from "effect"
-import { Worker } from "node:worker_threads"
+import { fork } from "node:child_process"
 import { maxLongSide, maxShortSide, minSide } from "./internal/titleCardBounds.ts"
 import { Job, Message } from "./internal/titleCardJob.ts"
 
@@ -27,7 +27,7 @@ export class SizeError extends Schema.TaggedError<SizeError>("@model-gateway/san
 }) {}
 
 /**
- * The rendering thread failed: it ran out of memory, or a library failed.
+ * The rendering process failed: it did not start, ran out of memory, or a library failed.
  *
  * @category errors
  * @since 0.1.0
@@ -187,24 +187,35 @@ export const render = (
   onProgress: (share: number) => void = () => {}
 ): Effect.Effect<Uint8Array, RenderError> =>
   Effect.acquireUseRelease(
-    Effect.sync(() => {
-      // The thread must not inherit flags of the service's process (inspector, preloads).
-      const workerData = Job.make({ ...card, frameRate })
-      const thread = new Worker(worker, { name: "title-card", execArgv: [], workerData })
-      // Without a listener, the error of a thread that is interrupted now would end the process.
-      return thread.on("error", () => {})
+    Effect.try({
+      // The process must not inherit flags of the service's (inspector, preloads) or its secrets.
+      try: () =>
+        fork(worker, {
+          env: {},
+          execArgv: [],
+          serialization: "advanced",
+          stdio: ["ignore", "ignore", "ignore", "ipc"]
+        }),
+      catch: (cause) => new RenderError({ message: "the rendering process did not start", cause })
     }),
-    (thread) =>
+    (child) =>
       Effect.callback<Uint8Array, RenderError>((resume) => {
-        const broke = (message: string, cause: unknown) => resume(Effect.fail(new RenderError({ message, cause })))
-        thread.on("message", (message: unknown) => {
+        const broke = (message: string, cause?: unknown) => resume(Effect.fail(new RenderError({ message, cause })))
+        child.on("message", (message: unknown) => {
           const known = Schema.decodeUnknownOption(Message)(message)
-          if (Option.isNone(known)) broke("the rendering thread sent an unknown message", undefined)
+          if (Option.isNone(known)) broke("the rendering process sent an unknown message")
           else if (known.value._tag === "Progress") onProgress(known.value.share)
+          else if (known.value._tag === "Failed") broke("the rendering process failed", known.value.cause)
           else resume(Effect.succeed(known.value.video))
         })
-        thread.on("error", (cause) => broke("the rendering thread failed", cause))
-        thread.on("exit", (code) => broke(`the rendering thread ended early with code ${code}`, undefined))
+        child.on("error", (cause) => broke("the rendering process did not start", cause))
+        child.on("exit", (code, signal) => broke(`the rendering process ended early with ${signal ?? `code ${code}`}`))
+        child.send(Job.make({ ...card, frameRate }))
       }),
-    (thread) => Effect.promise(() => thread.terminate())
+    (child) =>
+      Effect.sync(() => {
+        // Without a listener, an error of the ending process would end the service.
+        child.removeAllListeners().on("error", () => {})
+        child.kill("SIGKILL")
+      })
   )

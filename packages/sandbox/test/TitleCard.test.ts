@@ -1,6 +1,11 @@
-import { assert, describe, expectTypeOf, it, vi } from "@effect/vitest"
+import { assert, describe, expect, expectTypeOf, it, vi } from "@effect/vitest"
 import { AspectRatio } from "@model-gateway/core/Video"
 import { Deferred, Effect, Fiber } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, readFileSync } from "node:fs"
+import { dirname } from "node:path"
+import { fileURLToPath } from "node:url"
 import { type RenderError, render, resolutions, sizeOf } from "../src/TitleCard.ts"
 import { inspect } from "./support/mp4.ts"
 
@@ -159,6 +164,28 @@ describe("TitleCard.render", () => {
       yield* render(small)
       assert.strictEqual(heard, before)
     })
+  )
+
+  it.runIf(process.platform === "linux")(
+    "ends with the process that started it, and gets none of its secrets",
+    async () => {
+      const module = new URL("../src/TitleCard.ts", import.meta.url)
+      const card = { ...small, duration: 60 }
+      const script = `
+      import { runPromise } from "effect/Effect"
+      import { render } from "${module.href}"
+      await runPromise(render(${JSON.stringify(card)}, () => console.log("rendering")))`
+      const parent = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+        cwd: dirname(fileURLToPath(import.meta.url)),
+        env: { SECRET: "mg_sk_secret" },
+        stdio: ["ignore", "pipe", "inherit"]
+      })
+      await once(parent.stdout, "data")
+      const child = readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, "utf8").trim()
+      expect(readFileSync(`/proc/${child}/environ`, "utf8")).not.toContain("SECRET")
+      parent.kill("SIGKILL")
+      await vi.waitUntil(() => !existsSync(`/proc/${child}`), { timeout: 30_000 })
+    }
   )
 
   it.live("leaves the event loop free", () =>

@@ -1,4 +1,4 @@
-/** Messages between the service's thread and the rendering thread. */
+/** Messages between the service's process and the rendering process. */
 import * as Schema from "effect/Schema"
 
 export const Job = Schema.Struct({
@@ -15,7 +15,8 @@ export type Job = typeof Job.Type
 
 export const Message = Schema.Union([
   Schema.TaggedStruct("Progress", { share: Schema.Finite }),
-  Schema.TaggedStruct("Done", { video: Schema.Uint8Array })
+  Schema.TaggedStruct("Done", { video: Schema.Uint8Array }),
+  Schema.TaggedStruct("Failed", { cause: Schema.String })
 ])
 
 export type Message = typeof Message.Type

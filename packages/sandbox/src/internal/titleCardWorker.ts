@@ -1,18 +1,24 @@
 /**
- * The rendering thread: lettering, painting, encoding and muxing. `TitleCard.render` starts it with
- * a `Job` as its data.
+ * The rendering process: lettering, painting, encoding and muxing. `TitleCard.render` starts it and
+ * sends it a `Job`.
+ *
+ * It is not a thread. With a thread for each render, the 119th render of a service never ended in two
+ * of ten runs: V8's compiler threads waited for a lock (Node 24.21).
  */
 import * as Schema from "effect/Schema"
 import h264 from "h264-mp4-encoder"
-import { constants, platform, setPriority } from "node:os"
-import { parentPort, workerData } from "node:worker_threads"
+import { constants, setPriority } from "node:os"
+import process from "node:process"
+import { inspect } from "node:util"
 import { Job, type Message } from "./titleCardJob.ts"
 import { letter } from "./titleCardLettering.ts"
 import { repack } from "./titleCardMp4.ts"
 import { makePicture } from "./titleCardPicture.ts"
 import { write } from "./titleCardTag.ts"
 
-const say = (message: Message): void => parentPort?.postMessage(message)
+/** Sends a message. The service's messages and its end are noticed meanwhile. */
+const say = (message: Message): Promise<void> =>
+  new Promise((resolve) => void process.send?.(message, undefined, undefined, () => resolve()))
 
 const render = async (job: Job): Promise<Uint8Array> => {
   const { creativity = 0, duration, frameRate, height, prompt, seed, width } = job
@@ -33,14 +39,19 @@ const render = async (job: Job): Promise<Uint8Array> => {
   const frames = duration * frameRate
   for (let frame = 0; frame < frames; frame++) {
     encoder.addFrameYuv(picture.paint((frame + 1) / frames, frame / frameRate))
-    if (frame % 6 === 5) say({ _tag: "Progress", share: (frame + 1) / (frames + 1) })
+    if (frame % 6 === 5) await say({ _tag: "Progress", share: (frame + 1) / (frames + 1) })
   }
   encoder.finalize()
   return write(await repack(encoder.FS.readFile(encoder.outputFilename)), job)
 }
 
-// Threads that answer requests come first. On Linux this affects the calling thread only, elsewhere
-// the whole process.
-if (platform() === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+// The service comes first.
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 
-say({ _tag: "Done", video: await render(Schema.decodeUnknownSync(Job)(workerData)) })
+process.once("disconnect", () => process.exit())
+process.once("message", (job) => {
+  void render(Schema.decodeUnknownSync(Job)(job)).then(
+    (video) => say({ _tag: "Done", video }),
+    (error: unknown) => say({ _tag: "Failed", cause: inspect(error) })
+  )
+})
