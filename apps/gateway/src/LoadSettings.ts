@@ -12,7 +12,7 @@ import * as SettingsFile from "./SettingsFile.ts"
 
 /** The environment variables. Default: those of the process. */
 export const Environment = Context.Reference<Readonly<Record<string, string | undefined>>>(
-  "@model-gateway/gateway/Environment",
+  "@model-gateway/gateway/LoadSettings/Environment",
   { defaultValue: () => process.env }
 )
 

@@ -25,7 +25,7 @@ import type { Inputs } from "./Inputs.ts"
  * another client with an ordinary key.
  */
 export class ManagementGateway extends Context.Service<ManagementGateway, Gateway.Gateway["Service"]>()(
-  "@model-gateway/sample/ManagementGateway"
+  "@model-gateway/sample/Program/ManagementGateway"
 ) {}
 
 /** Saves finished videos: to a file, to a link in the page, or to memory in tests. */
@@ -35,7 +35,7 @@ export class VideoStore extends Context.Service<
     /** Saves the bytes as they arrive. Deletes the partial file if the download fails. */
     readonly save: <E>(bytes: Stream.Stream<Uint8Array, E>) => Effect.Effect<SavedVideo, E | VideoNotSaved>
   }
->()("@model-gateway/sample/VideoStore") {}
+>()("@model-gateway/sample/Program/VideoStore") {}
 
 /** A video that was saved. */
 export interface SavedVideo {

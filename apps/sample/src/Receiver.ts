@@ -22,7 +22,7 @@ export class HandledWebhooks extends Context.Service<
      */
     readonly once: <E, R>(id: string, work: Effect.Effect<void, E, R>) => Effect.Effect<void, E, R>
   }
->()("@model-gateway/sample/HandledWebhooks") {
+>()("@model-gateway/sample/Receiver/HandledWebhooks") {
   /** Keeps the latest 10,000 ids in memory. */
   static readonly layerMemory = Layer.effect(
     HandledWebhooks,

@@ -47,7 +47,7 @@ const sentBy = (
     }
   })
 
-/** A call of an operation without a method. */
+/** A call by a function of the operation's module instead of the client's method. */
 const using =
   <A, E>(effect: Effect.Effect<A, E, GatewayClient.GatewayClient>) =>
   () =>

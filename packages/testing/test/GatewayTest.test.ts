@@ -27,7 +27,7 @@ import { join } from "node:path"
 
 type Client = Gateway.Gateway["Service"]
 
-/** A call of an operation that is not a method of the client. */
+/** A call by a function of the operation's module instead of the client's method. */
 const using =
   <A, E>(call: Effect.Effect<A, E, GatewayClient.GatewayClient>) =>
   () =>

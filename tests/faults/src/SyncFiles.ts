@@ -83,7 +83,7 @@ interface AudioThread {
 }
 
 /** Takes the place of the threads of the providers package, which has the same key. */
-const AudioThread = Context.Service<AudioThread>("@model-gateway/offers/AudioThread")
+const AudioThread = Context.Service<AudioThread>("@model-gateway/offers/internal/audioThread/AudioThread")
 
 /** Measures without a thread. */
 export const audioThread = Context.make(AudioThread, {

@@ -68,7 +68,7 @@ export class Session extends Context.Service<
     readonly removeManagementKey: Effect.Effect<void>
     readonly managementKey: Effect.Effect<Redacted.Redacted<string>, SignedOut>
   }
->()("@model-gateway/sample/Session") {}
+>()("@model-gateway/sample/web/Session") {}
 
 const storageKey = "model-gateway-token"
 

@@ -106,6 +106,6 @@ const makeUnsafe = (): AudioThread => {
 const notAudio = (message: string): Effect.Effect<Answer> => Effect.succeed({ _tag: "NotAudio", message })
 
 /** The shared threads of the process, unless a program provides its own. */
-export const AudioThread = Context.Reference<AudioThread>("@model-gateway/offers/AudioThread", {
+export const AudioThread = Context.Reference<AudioThread>("@model-gateway/offers/internal/audioThread/AudioThread", {
   defaultValue: makeUnsafe
 })

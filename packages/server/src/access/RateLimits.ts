@@ -35,7 +35,7 @@ export class RateLimits extends Context.Service<
     /** Counts a request of the key and returns its rate limit status. */
     readonly request: (keyHash: string) => Effect.Effect<RateStatus, RateLimited | StorageError>
   }
->()("@model-gateway/server/admission/RateLimits") {}
+>()("@model-gateway/server/access/RateLimits") {}
 
 /** Whole seconds, rounded up, with a tolerance for sums of fractions. */
 const seconds = (millis: number): number => Math.max(0, Math.ceil((millis - 1e-3) / 1000))

@@ -3,7 +3,7 @@
  * today, this week and this month.
  *
  * The first write of a new period resets that period's sums in the row
- * (`storage/sql/LedgerStatements.ts`); reads do the same in memory.
+ * (`accounting/LedgerStatements.ts`); reads do the same in memory.
  */
 import { LimitReset } from "@model-gateway/core/CurrentKey"
 import type { Row } from "effect/sql/SqlConnection"

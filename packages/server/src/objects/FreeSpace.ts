@@ -9,7 +9,7 @@ import { ObjectStoreError } from "./ObjectStore.ts"
 
 /** Returns the free bytes of the disk of a folder. Default: as the operating system counts them. */
 export const FreeBytes = Context.Reference<(folder: string) => Effect.Effect<number, unknown>>(
-  "@model-gateway/server/objects/FreeBytes",
+  "@model-gateway/server/objects/FreeSpace/FreeBytes",
   {
     defaultValue: () => (folder) =>
       Effect.map(

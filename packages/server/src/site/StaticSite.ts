@@ -31,7 +31,7 @@ export interface Options {
 }
 
 /** The site that is served with the API. Default: none. */
-export const StaticSite = Context.Reference<Options | undefined>("@model-gateway/server/StaticSite", {
+export const StaticSite = Context.Reference<Options | undefined>("@model-gateway/server/site/StaticSite", {
   defaultValue: constUndefined
 })
 

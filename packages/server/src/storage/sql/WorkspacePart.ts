@@ -31,5 +31,5 @@ export interface WorkspacePart {
 
 /** The parts of all rooms. */
 export class WorkspaceParts extends Context.Service<WorkspaceParts, ReadonlyArray<WorkspacePart>>()(
-  "@model-gateway/server/storage/sql/WorkspaceParts"
+  "@model-gateway/server/storage/sql/WorkspacePart/WorkspaceParts"
 ) {}
