@@ -272,7 +272,7 @@ describe("interrupted", () => {
       return { events, arrived: fake.arrived }
     })
 
-  it.effect("while a video is rendered: the job is cancelled, and this is reported", () =>
+  it.effect("while a video is rendered: the job is canceled, and this is reported", () =>
     Effect.gen(function* () {
       const { arrived, events } = yield* interruptAt(
         { "GET /videos/video_1": [Fake.job("in_progress"), "never"] },
@@ -284,7 +284,7 @@ describe("interrupted", () => {
     })
   )
 
-  it.effect("while the job is submitted: it is found by its idempotency key, and cancelled", () =>
+  it.effect("while the job is submitted: it is found by its idempotency key, and canceled", () =>
     Effect.gen(function* () {
       const { arrived } = yield* interruptAt(
         { "POST /videos": ["never", Fake.job("pending")] },

@@ -45,7 +45,7 @@ export const Item = Schema.Struct({
   provider_name: Schema.String,
   /** The number of paid requests that have ended, charged or not. */
   requests: count,
-  /** How many of them failed, were cancelled or expired. They cost nothing. */
+  /** How many of them failed, were canceled or expired. They cost nothing. */
   failed_requests: count,
   /** What was charged, in credits. Requests with the caller's provider keys are not
    * in it. */

@@ -37,7 +37,7 @@ interface UpstreamJob {
 /** Upstreams with a memory. */
 export interface Upstreams {
   readonly offersOf: (process: Process) => Offers
-  /** All bills so far. A video is billed when it is ready, unless it was cancelled before. */
+  /** All bills so far. A video is billed when it is ready, unless it was canceled before. */
   readonly bills: () => ReadonlyArray<Bill>
   /** The content of the video of a job. */
   readonly videoBytes: (handle: string) => Uint8Array

@@ -138,7 +138,7 @@ export const make = (world: World): RowInvariants => {
     for (const row of jobs) {
       const id = Dialect.text(row, "id")
       const isFinal = finals.has(Dialect.text(row, "status"))
-      // A cancelled or expired job may say later that its provider's answer was lost.
+      // A canceled or expired job may say later that its provider's answer was lost.
       const { error, ...rest } = row
       const state = row["status"] === "failed" ? { ...rest, error } : rest
       if (isFinal || ended.has(id)) remember("job", id, JSON.stringify(state, bigints))

@@ -18,7 +18,7 @@ export interface Presenter {
   readonly present: (event: Event) => Effect.Effect<void>
   /** Call it after the last step. */
   readonly end: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<void>
-  /** Call it when the run was interrupted and its video job is cancelled. */
+  /** Call it when the run was interrupted and its video job is canceled. */
   readonly interrupted: Effect.Effect<void>
 }
 
@@ -63,7 +63,7 @@ export const make = Effect.fnUntraced(function* (advice: Advice) {
     const before = shown
     shown = job
     const state = clean(job.status.replace("_", " "))
-    if (job.status === "cancelled") return lines([`${indent}The job ${clean(job.id)} is cancelled.`])
+    if (job.status === "cancelled") return lines([`${indent}The job ${clean(job.id)} is canceled.`])
     if (canAnimate) {
       const drawn = bar(job.status === "completed" ? 1 : (job.progress ?? 0), cells)
       const filled = `${style.green(drawn)}${style.dim("·".repeat(cells - drawn.length))}`

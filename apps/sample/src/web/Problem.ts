@@ -63,7 +63,7 @@ export const fromError = (step: Step, error: PageError): Problem => {
   }
 }
 
-/** Explains the failure of a task. Undefined: the task was cancelled. */
+/** Explains the failure of a task. Undefined: the task was canceled. */
 export const fromExit = (step: Step, exit: Exit.Failure<unknown, PageError>): Problem | undefined => {
   const failure = exit.cause.reasons.find(Cause.isFailReason)
   if (failure !== undefined) return fromError(step, failure.error)

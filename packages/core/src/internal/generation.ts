@@ -117,7 +117,7 @@ export const Generation = Schema.Struct({
   latency: orNull.number,
   /** How long the provider that served it took, in milliseconds. Null for a video job. */
   generation_time: orNull.number,
-  /** Whether the caller cancelled it. */
+  /** Whether the caller canceled it. */
   cancelled: Schema.NullOr(Schema.Boolean),
   /** Tokens that were read. Null if the provider does not report them. */
   tokens_prompt: orNull.number,

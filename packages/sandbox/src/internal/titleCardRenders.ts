@@ -65,7 +65,7 @@ const pieceSize = 65_536
  */
 const overhead = 1024
 
-const cancelled: VideoStatus = { status: "failed", message: "the job was cancelled" }
+const cancelled: VideoStatus = { status: "failed", message: "the job was canceled" }
 
 /** Closing the scope ends every render. */
 export const make = Effect.fnUntraced(function* (options?: Options): Effect.fn.Return<Renders, never, Scope.Scope> {
@@ -78,7 +78,7 @@ export const make = Effect.fnUntraced(function* (options?: Options): Effect.fn.R
   let taken = 0
 
   const settle = (jobId: string, render: Render, state: VideoStatus, bytes: number) => {
-    // A final state stays: a render that finishes while it is being cancelled stays cancelled.
+    // A final state stays: a render that finishes while it is being canceled stays canceled.
     if (render.state.status !== "in_progress") return
     render.state = state
     finished.set(jobId, bytes + overhead)

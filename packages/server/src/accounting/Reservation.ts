@@ -53,7 +53,7 @@ export interface Outcome extends Omit<Result, "status" | "errorStatus"> {
 
 /**
  * The result of a request that was not served, for the request log. `cancelled`: by the caller, who
- * cancelled the job or disconnected. A job has no `errorStatus`.
+ * canceled the job or disconnected. A job has no `errorStatus`.
  */
 export interface Failure extends Omit<Result, "status" | "cost" | "usage"> {
   readonly status: Exclude<Result["status"], "completed">

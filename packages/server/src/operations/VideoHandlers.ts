@@ -1,5 +1,5 @@
 /**
- * POST `/videos`, and reading, downloading and cancelling the resulting jobs.
+ * POST `/videos`, and reading, downloading and canceling the resulting jobs.
  *
  * Specification: "POST /videos", "Video job".
  */

@@ -1,5 +1,5 @@
 /**
- * A video job that was cancelled or expired while its submission had no answer, because its worker
+ * A video job that was canceled or expired while its submission had no answer, because its worker
  * died or the answer was lost. An upstream may have the job, and nobody knows its handle.
  *
  * If the upstream recognizes a repeated submission, the next worker submits the job again with the

@@ -22,7 +22,7 @@ export const add = (
 /**
  * The attempts of a job that has ended. The one that was accepted is billed if the job was
  * completed; otherwise nobody knows. A submission whose end was not recorded, because the process
- * stopped or the job was cancelled meanwhile, is `Interrupted`. How long it took is not known.
+ * stopped or the job was canceled meanwhile, is `Interrupted`. How long it took is not known.
  */
 export const atEnd = ({
   askedAt,

@@ -1,5 +1,5 @@
 /**
- * Stops the work on a video job as soon as the job has ended: it was cancelled, or it expired.
+ * Stops the work on a video job as soon as the job has ended: it was canceled, or it expired.
  *
  * A process learns of its own changes at once, and of those of other processes within
  * {@link readInterval}.

@@ -100,7 +100,7 @@ export class VideoJobNotFound extends Data.TaggedError("VideoJobNotFound")<{ rea
 }
 
 /**
- * Whether the job was cancelled or expired while its submission had no answer: an upstream may have
+ * Whether the job was canceled or expired while its submission had no answer: an upstream may have
  * it, and nobody knows its handle yet. The worker that asked finds out, or the next one if it died.
  */
 export const isUnresolved = ({ askedAt, handle, status }: VideoJob): boolean =>

@@ -5,7 +5,7 @@
  * Each provider has slots of its own, so a provider that hangs delays no job of another one. At one
  * provider, a workspace gets at most half of them, and workspaces that wait are served in turn.
  *
- * What is left to do for jobs that have ended, such as cancelling them upstream, uses other slots.
+ * What is left to do for jobs that have ended, such as canceling them upstream, uses other slots.
  * So it does not delay open jobs at a provider that does not answer.
  */
 import { Data, Duration, Effect, type Scope } from "effect"

@@ -150,7 +150,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     // The job is over whatever the upstream answers. In the worst case the upstream works for
     // nothing.
     yield* timed(candidate.offer.cancel(handle, candidate.credential)).pipe(
-      Effect.catch((error) => VideoFailures.note(job, "A cancelled video job could not be cancelled upstream", error))
+      Effect.catch((error) => VideoFailures.note(job, "A canceled video job could not be canceled upstream", error))
     )
   })
 

@@ -110,7 +110,7 @@ const runway = (upstream: string): object => ({
 const manyPolls: Attack = {
   name: "many-polls",
   title: `${waves * pollsPerWave} long polls of one key for one job`,
-  bound: "every poll 200; those that wait see within 2 s that the job is cancelled",
+  bound: "every poll 200; those that wait see within 2 s that the job is canceled",
   storage: true,
   seconds: 120,
   file: runway,

@@ -97,7 +97,7 @@ const maxNeighborMillis = 10_000
 const hanging = (name: string, title: string, parts: Parameters<typeof films>[0] & { readonly outputs?: number }) => {
   const attack: Attack = {
     name,
-    title: `${jobCount} video jobs at a provider that ${title}, then a sandbox job of another key; all are cancelled, then another one`,
+    title: `${jobCount} video jobs at a provider that ${title}, then a sandbox job of another key; all are canceled, then another one`,
     bound: `completed within ${milliseconds(maxNeighborMillis)} each`,
     file: filmsAt,
     seconds: 90,
@@ -113,11 +113,11 @@ const hanging = (name: string, title: string, parts: Parameters<typeof films>[0]
       return {
         figure:
           `the other key: ${Number.isFinite(beside) ? milliseconds(beside) : "not done in 30 s"} beside them, ` +
-          `${Number.isFinite(after) ? milliseconds(after) : "not done in 30 s"} after they were cancelled (${statusesOf(cancelled)})`,
+          `${Number.isFinite(after) ? milliseconds(after) : "not done in 30 s"} after they were canceled (${statusesOf(cancelled)})`,
         problems: [
           ...problemsOf(cancelled, [200]),
           ...(beside > maxNeighborMillis ? ["beside them, the other key's job was late"] : []),
-          ...(after > maxNeighborMillis ? ["after they were cancelled, the other key's job was late"] : [])
+          ...(after > maxNeighborMillis ? ["after they were canceled, the other key's job was late"] : [])
         ]
       }
     }
@@ -214,7 +214,7 @@ const endlessFile: Attack = {
 
 const cancelledDownload: Attack = {
   name: "video-cancelled",
-  title: "a job with two videos is cancelled while the second one, which does not end, is downloaded",
+  title: "a job with two videos is canceled while the second one, which does not end, is downloaded",
   bound: "nothing is on the disk within 10 s",
   quick: true,
   file: filmsAt,
@@ -232,7 +232,7 @@ const cancelledDownload: Attack = {
     const took = performance.now() - cancelledAt
     const left = filesIn(files)
     return {
-      figure: `cancelled: ${statusesOf([cancelled])}; ${
+      figure: `canceled: ${statusesOf([cancelled])}; ${
         isGone
           ? `nothing on the disk after ${milliseconds(took)}`
           : `${left.count - before.count} files, ${((left.bytes - before.bytes) / mebibyte).toFixed(0)} MiB after 10 s`

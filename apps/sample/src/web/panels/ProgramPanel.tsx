@@ -66,7 +66,7 @@ const summary = (outcomes: ReadonlyArray<Outcome>): string =>
 interface StepProps {
   readonly step: Step
   readonly event: Event | undefined
-  /** Whether the program has ended. A step that had not ended was cancelled. */
+  /** Whether the program has ended. A step that had not ended was canceled. */
   readonly hasEnded: boolean
 }
 
@@ -80,7 +80,7 @@ const StepLine = ({ event, hasEnded, step }: StepProps) => (
 const StepState = ({ event, hasEnded }: { readonly event: Event; readonly hasEnded: boolean }) => {
   switch (event._tag) {
     case "Started":
-      return <p className="hint">{hasEnded ? "Cancelled" : "Running …"}</p>
+      return <p className="hint">{hasEnded ? "Canceled" : "Running …"}</p>
     case "VideoChanged":
       return (
         <p className="hint">
