@@ -52,6 +52,10 @@ const requests = Flag.Int("requests").pipe(
   Flag.withDefault(100_000)
 )
 
+/** A figure of an attack. NaN: the attack skips its check. */
+const orNotChecked = (figure: number, unit: string): string =>
+  Number.isNaN(figure) ? "not checked" : `${figure.toFixed(0)} ${unit}`
+
 const attacks = Command.make(
   "attacks",
   {
@@ -79,8 +83,8 @@ const attacks = Command.make(
         results.push(result)
         const { figure, memoryAfter, memoryBefore, neighbor, problems } = result
         console.error(
-          `${problems.length === 0 ? "pass" : "FAIL"} ${attack.name}: ${figure} (another key ${neighbor.toFixed(0)} ms, ` +
-            `memory ${memoryBefore.toFixed(0)} to ${memoryAfter.toFixed(0)} MiB)`
+          `${problems.length === 0 ? "pass" : "FAIL"} ${attack.name}: ${figure} (another key ${orNotChecked(neighbor, "ms")}, ` +
+            `memory ${memoryBefore.toFixed(0)} MiB to ${orNotChecked(memoryAfter, "MiB")})`
         )
         for (const problem of problems) console.error(`     ${problem}`)
       }

@@ -34,10 +34,10 @@ const Reserve = Schema.Struct({
   guardrail: Schema.NullOr(between(0, 1)),
   isJob: rarely,
   /** Which keys may serve the request: the gateway's, the caller's, or either. */
-  keys: Schema.Literals(["gateway", "own", "either"]),
+  keys: Schema.Literals(["gateway", "byok", "either"]),
   amount: between(0, 150),
   /** What the caller's provider key may cost if either may serve the request. */
-  ownAmount: between(0, 150)
+  byokAmount: between(0, 150)
 })
 
 /** What was reserved may not suffice, so a settlement may charge more. */
@@ -157,8 +157,8 @@ describe.each(databases)("the ledger on $name", ({ layer, name }) => {
                 const before = command.isRepeat ? requestOf(command.which) : undefined
                 const id = before?.id ?? `gen-${run}-${requests.length}`
                 const key = keyOf(command.key)
-                const isByok = command.keys === "own"
-                const own = command.keys === "either" ? MicroCredits.make(command.ownAmount) : undefined
+                const isByok = command.keys === "byok"
+                const byokAmount = command.keys === "either" ? MicroCredits.make(command.byokAmount) : undefined
                 const payer = {
                   keyHash: key.hash,
                   workspaceId: key.workspaceId,
@@ -170,7 +170,7 @@ describe.each(databases)("the ledger on $name", ({ layer, name }) => {
                   jobId: command.isJob ? `job-${id}` : null,
                   isByok,
                   amount: MicroCredits.make(command.amount),
-                  byokExtra: MicroCredits.make(Math.max(0, (own ?? 0) - command.amount))
+                  byokExtra: MicroCredits.make(Math.max(0, (byokAmount ?? 0) - command.amount))
                 }
                 if (before === undefined) requests.push(request)
                 const expected = LedgerModel.reserve(model, request, now)
@@ -182,7 +182,7 @@ describe.each(databases)("the ledger on $name", ({ layer, name }) => {
                     model: "m",
                     amount: request.amount,
                     isByok,
-                    byokAmount: own,
+                    byokAmount,
                     ...(command.isJob ? { jobId: `job-${id}` } : {})
                   })
                   .pipe(
