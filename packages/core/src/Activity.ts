@@ -1,6 +1,5 @@
 /**
- * What an organization has used: spend and number of requests by UTC day, model and provider. GET
- * `/activity`.
+ * What an organization has used: spend and number of requests by UTC day, model and provider.
  *
  * An addition to the specification, which does not describe this operation. It has the fields of
  * OpenRouter's API.

@@ -1,6 +1,5 @@
 /**
- * The credits that were added and used: GET `/credits`, for management keys.
- * `Workspaces.addCredits` adds credits.
+ * Reads the credits that were added and used. `Workspaces.addCredits` adds credits.
  *
  * An addition to the specification. The shape is the one that the public gateway of this API family
  * publishes.

@@ -1,5 +1,5 @@
 /**
- * The calling key's information: GET `/key`.
+ * Reads the calling key's information.
  *
  * Specification: "GET /key", "Key record".
  *

@@ -1,6 +1,6 @@
 /**
- * Files: DELETE `/files/{file_id}`, and storing, listing and reading them. `ProviderFiles` has the
- * calls for files that a provider stores.
+ * Files: stores, lists, reads and deletes them. `ProviderFiles` has the calls for files that a
+ * provider stores.
  *
  * Specification: "DELETE /files/{file_id}", "File deletion confirmation".
  *

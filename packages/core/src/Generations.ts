@@ -1,8 +1,7 @@
 /**
- * The request log: what each paid request cost, who served it, and how long it took. GET
- * `/generation` reads one entry, GET `/generations` lists them.
+ * The request log: what each paid request cost, who served it, and how long it took.
  *
- * An addition to the specification, which does not describe these operations. GET `/generation` has
+ * An addition to the specification, which does not describe these operations. A single entry has
  * the fields of OpenRouter's API. Those that make no sense here are null.
  *
  * @since 0.1.0

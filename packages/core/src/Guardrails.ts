@@ -1,6 +1,5 @@
 /**
- * Guardrails: POST `/guardrails/{id}/assignments/keys`, and creating, listing, reading, updating
- * and deleting guardrails.
+ * Guardrails: creates, lists, reads, updates and deletes them, and assigns keys to them.
  *
  * Specification: "POST /guardrails/{id}/assignments/keys".
  *
@@ -213,7 +212,7 @@ export const Response = Schema.Struct({
 })
 
 /**
- * The new guardrail as POST `/guardrails` returns it, with status 201.
+ * The new guardrail as {@link createGuardrail} returns it.
  *
  * @category schemas
  * @since 0.1.0

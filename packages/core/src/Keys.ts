@@ -223,7 +223,7 @@ export const CreateResponse = Schema.Struct({
 })
 
 /**
- * The new key as POST `/keys` returns it, with status 201.
+ * The new key as {@link createKey} returns it.
  *
  * @category schemas
  * @since 0.1.0
@@ -363,7 +363,7 @@ export const EphemeralResponse = Schema.Struct({
 })
 
 /**
- * The new ephemeral key as POST `/keys/ephemeral` returns it, with status 201.
+ * The new ephemeral key as {@link createEphemeralKey} returns it.
  *
  * @category schemas
  * @since 0.1.0

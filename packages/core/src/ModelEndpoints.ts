@@ -1,5 +1,5 @@
 /**
- * The offers of a model: GET `/models/{author}/{slug}/endpoints`.
+ * Lists the offers of a model.
  *
  * An addition to the specification.
  *

@@ -1,5 +1,5 @@
 /**
- * The available models: GET `/models`, `/models/count` and `/model/{author}/{slug}`.
+ * The available models: lists and counts them, and reads one.
  *
  * An addition to the specification, which refers to models only by their identifiers.
  *

@@ -1,5 +1,5 @@
 /**
- * The providers of the available models: GET `/providers`.
+ * Lists the providers of the available models.
  *
  * An addition to the specification.
  *

@@ -1,5 +1,5 @@
 /**
- * Ranks documents by relevance to a query: POST `/rerank`.
+ * Ranks documents by relevance to a query.
  *
  * Specification: "POST /rerank", "Rerank response".
  *

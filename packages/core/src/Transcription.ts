@@ -1,5 +1,5 @@
 /**
- * Transcribes audio: POST `/audio/transcriptions`.
+ * Transcribes audio.
  *
  * Specification: "POST /audio/transcriptions", "Transcription response".
  *

@@ -1,5 +1,5 @@
 /**
- * Video generation jobs: POST `/videos`, and reading, downloading and canceling a job.
+ * Video generation jobs: submits, reads, downloads and cancels them.
  *
  * Specification: "POST /videos", "Video job".
  *
@@ -320,7 +320,7 @@ export const Job = Schema.Struct({
 })
 
 /**
- * The job as POST `/videos` returns it, with status 202.
+ * The job as {@link submitVideo} returns it.
  *
  * @category schemas
  * @since 0.1.0

@@ -1,5 +1,5 @@
 /**
- * The available video models, with what a video may be: GET `/videos/models`.
+ * Lists the available video models, with what a video may be.
  *
  * An addition to the specification.
  *

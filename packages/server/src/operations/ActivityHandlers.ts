@@ -1,4 +1,4 @@
-/** GET `/activity`. */
+/** Reading the activity: requests and costs by day. */
 import type * as WireActivity from "@model-gateway/core/Activity"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"

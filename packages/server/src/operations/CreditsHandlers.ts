@@ -1,4 +1,4 @@
-/** GET `/credits`: the credits that were added and used. */
+/** Reading the credits that were added and used. */
 import type * as Credits from "@model-gateway/core/Credits"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"

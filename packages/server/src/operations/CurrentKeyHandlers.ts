@@ -1,5 +1,5 @@
 /**
- * GET `/key`.
+ * Reading the calling key's information.
  *
  * Specification: "GET /key", "Key record".
  */

@@ -1,5 +1,5 @@
 /**
- * DELETE `/files/{file_id}`, and storing, listing and reading files.
+ * Storing, listing, reading and deleting files.
  *
  * Specification: "DELETE /files/{file_id}", "File deletion confirmation".
  */

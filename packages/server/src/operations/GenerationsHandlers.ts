@@ -1,4 +1,4 @@
-/** GET `/generation` and GET `/generations`. */
+/** Reading and listing the entries of the request log. */
 import * as Generations from "@model-gateway/core/Generations"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"

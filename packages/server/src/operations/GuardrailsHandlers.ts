@@ -1,5 +1,5 @@
 /**
- * POST `/guardrails/{id}/assignments/keys`, and managing guardrails.
+ * Managing guardrails, and assigning keys to them.
  *
  * Specification: "POST /guardrails/{id}/assignments/keys".
  */

@@ -1,5 +1,5 @@
 /**
- * POST `/rerank`, and the same in Cohere's shapes.
+ * Ranking documents, also in Cohere's shapes.
  *
  * Specification: "POST /rerank", "Rerank response".
  */

@@ -1,5 +1,5 @@
 /**
- * POST `/audio/transcriptions`.
+ * Transcribing audio.
  *
  * Specification: "POST /audio/transcriptions", "Transcription response".
  */

@@ -1,5 +1,5 @@
 /**
- * POST `/videos`, and reading, downloading and canceling the resulting jobs.
+ * Submitting, reading, downloading and canceling video jobs.
  *
  * Specification: "POST /videos", "Video job".
  */
