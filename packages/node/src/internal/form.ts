@@ -1,6 +1,7 @@
 /**
  * Encodes a multipart form as a stream that is read block by block, as fast as the socket sends. A
- * file is therefore never in memory as a whole.
+ * file is therefore never in memory as a whole. Decision 7 says what is gained over undici's
+ * `FormData`.
  */
 import type { Random } from "effect"
 import { HttpBody, HttpClientRequest } from "effect/http"

@@ -1,4 +1,7 @@
-/** The connection pools of a client: for short calls and for long polls, directly or by a proxy. */
+/**
+ * The connection pools of a client: for short calls and for long polls, directly or by a proxy.
+ * Decision 7 says what is gained over Effect's client.
+ */
 import type * as Undici from "@effect/platform-node/Undici"
 import { Config, Data, Effect, Redacted, type Scope } from "effect"
 

@@ -1,4 +1,7 @@
-/** Sends requests through the pools: forms as streams, redirects followed on the same origin. */
+/**
+ * Sends requests through the pools: forms as streams, redirects followed on the same origin.
+ * Decision 7 says what is gained over Effect's client.
+ */
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import type { Dispatcher } from "@effect/platform-node/Undici"
 import { RetryPolicy } from "@model-gateway/core"

@@ -4,6 +4,7 @@
  * Requests with the same key are in the same lane, chosen by the key's hash. So the row of a busy
  * workspace is locked once for a batch, no two batches of a process wait for the same workspace,
  * and requests that wait for a locked row delay only those of their lane.
+ * `docs/operate/capacity.md` has the figures of such a row.
  */
 import { Cause, Deferred, Effect, Exit, Hash } from "effect"
 import * as Batches from "../internal/Batches.ts"

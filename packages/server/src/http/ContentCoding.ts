@@ -4,7 +4,7 @@
  *
  * Only for content that is the same for everyone. Its compressed forms are made once or are files
  * beside it, which Effect's `HttpMiddleware.compression` cannot use, and a caller's data is never
- * compressed together with a secret.
+ * compressed together with a secret (decision 11).
  */
 import { Context, Effect } from "effect"
 import { HttpServerRequest } from "effect/http"

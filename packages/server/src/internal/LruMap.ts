@@ -4,6 +4,8 @@
  * Effect's `Cache` is not used here: its operations are effects, and a connection looks up its
  * statement, and a limiter reads and writes a bucket, in one step in which no fiber runs between.
  *
+ * `docs/extend/bounds.md` has the capacity of each such map.
+ *
  * It relies on `Map` keeping insertion order: using an entry moves it to the end, so the first
  * entry is the one to evict.
  */
