@@ -6,14 +6,12 @@
  * reservation to its entry follow from the declarations. A new column is one line here and a
  * migration.
  */
+import { Status } from "@model-gateway/core/Generations"
 import { maxCount } from "@model-gateway/offers/Pricing"
 import { Option, Schema, SchemaGetter } from "effect"
 import { Model } from "effect/schema"
 import * as Table from "../storage/sql/Table.ts"
 import * as ProviderAttempt from "./ProviderAttempt.ts"
-
-/** How a request ended. */
-export const Status = Schema.Literals(["completed", "failed", "cancelled", "expired"])
 
 /** The columns that an entry has from its reservation. Times are epoch milliseconds. */
 const origin = {

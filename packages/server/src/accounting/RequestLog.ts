@@ -6,12 +6,13 @@
  * number of entries, however few of them match, and says where to continue: after an entry of the
  * organization, or before a time. It never names an entry of another organization.
  */
+import type { Status } from "@model-gateway/core/Generations"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { itemsOf, UnknownCursor } from "../storage/sql/Page.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-import { entries, type Entry, type Status, storedUser } from "./Ledger.ts"
+import { entries, type Entry, storedUser } from "./Ledger.ts"
 
 /** Which entries to list. Times are epoch milliseconds. */
 export interface Filter {
@@ -25,7 +26,7 @@ export interface Filter {
   readonly operation?: string | undefined
   readonly model?: string | undefined
   readonly provider?: string | undefined
-  readonly status?: typeof Status.Type | undefined
+  readonly status?: Status | undefined
   readonly errorStatus?: number | undefined
   /** The first time of admission. */
   readonly from?: number | undefined
