@@ -22,9 +22,9 @@ import {
 } from "./LedgerStore.ts"
 
 /** What the end of a reservation did, without its answer. */
-type Outcome = Omit<Ended, "bytesOfKey">
+type ReservationEnd = Omit<Ended, "bytesOfKey">
 
-const already: Outcome = { settlement: "already", charged: undefined }
+const already: ReservationEnd = { settlement: "already", charged: undefined }
 
 /**
  * What the end of a reservation needs of it. A schema would take several times as long to read it.
@@ -137,7 +137,7 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
     chargeWorkspace.change({ workspace_id: workspaceId, used: usage, credits })
   }
 
-  const endReservation = ({ id, now, result }: End): Outcome => {
+  const endReservation = ({ id, now, result }: End): ReservationEnd => {
     const [row] = takeReservation.rows({ id })
     if (row === undefined) return already
     const reservation = reservedOf(row)

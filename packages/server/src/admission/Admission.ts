@@ -90,7 +90,7 @@ export interface Served<A> {
 }
 
 /** How paid work ended. */
-export interface Ended<A, E> {
+export interface EndedWork<A, E> {
   readonly exit: Exit.Exit<Served<A>, E>
   /** The attempts at providers, even if the work failed or the caller disconnected. */
   readonly attempts: ReadonlyArray<ProviderAttempt>
@@ -110,7 +110,7 @@ export interface JobAdmission<A> {
 }
 
 /** How admission itself can fail. */
-export type Refusal = BadRequest | PaymentRequired | TooManyRequests
+export type AdmissionError = BadRequest | PaymentRequired | TooManyRequests
 
 /** Admission. */
 export class Admission extends Context.Service<
@@ -130,7 +130,7 @@ export class Admission extends Context.Service<
      * As {@link requireCredits}, for a request that goes to one of these offers with a credential
      * of the gateway. Fails for a key of the free tier if each of them has a price.
      */
-    readonly canPay: (
+    readonly requirePayable: (
       caller: Caller,
       model: string,
       offers: ReadonlyArray<Offer>,
@@ -143,8 +143,8 @@ export class Admission extends Context.Service<
      */
     readonly serve: <A, E, R>(
       request: ServedRequest<A>,
-      work: (run: Run) => Effect.Effect<Ended<A, E>, never, R>
-    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, R | RequestContext>
+      work: (run: Run) => Effect.Effect<EndedWork<A, E>, never, R>
+    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | AdmissionError, R | RequestContext>
     /**
      * Admits a job. `submit` writes it in one transaction with {@link JobAdmission}. It is called
      * again with `isByokOnly` if the first call fails for a lack of credits or free requests and
@@ -153,7 +153,7 @@ export class Admission extends Context.Service<
     readonly accept: <A, E, R>(
       request: PaidRequest<A>,
       submit: (admission: JobAdmission<A>) => Effect.Effect<A, E, R>
-    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, R | RequestContext>
+    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | AdmissionError, R | RequestContext>
   }
 >()("@model-gateway/server/admission/Admission") {}
 
@@ -207,7 +207,7 @@ export const make = Effect.gen(function* () {
     const reservation = yield* orUnavailable(
       accounting.reserve({ ...ids, ...amounts, payer: payerOf(caller), operation, model, user })
     ).pipe(
-      Effect.catchTag("InsufficientCredits", (error) => Effect.fail(PaymentFailures.insufficientCredits(error))),
+      Effect.catchTag("InsufficientCredits", (error) => Effect.fail(PaymentFailures.paymentRequired(error))),
       Effect.onError(() => (taken === undefined ? Effect.void : logAndContinue(days.giveBack(taken))))
     )
     if (user !== undefined) yield* logUser(reservation.id, operation, user)
@@ -298,7 +298,7 @@ export const make = Effect.gen(function* () {
   const charged = Effect.fnUntraced(function* <A, E, R>(
     request: ServedRequest<A>,
     keep: IdempotentRequest.Keep<A>,
-    work: (run: Run) => Effect.Effect<Ended<A, E>, never, R>
+    work: (run: Run) => Effect.Effect<EndedWork<A, E>, never, R>
   ) {
     const id = yield* random.uuidV7()
     const { id: requestId } = yield* RequestContext
@@ -352,13 +352,13 @@ export const make = Effect.gen(function* () {
       ? Effect.void
       : orUnavailable(accounting.requireCredits(payerOf(caller))).pipe(
           Effect.catchTag("InsufficientCredits", (error) =>
-            unlessRepeated(caller, idempotencyKey, PaymentFailures.insufficientCredits(error))
+            unlessRepeated(caller, idempotencyKey, PaymentFailures.paymentRequired(error))
           )
         )
 
   return Admission.of({
     requireCredits,
-    canPay: (caller, model, offers, idempotencyKey) => {
+    requirePayable: (caller, model, offers, idempotencyKey) => {
       if (!caller.key.isFreeTier) {
         return offers.some(({ isFree }) => !isFree) ? requireCredits(caller, idempotencyKey) : Effect.void
       }

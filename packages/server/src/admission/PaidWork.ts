@@ -138,10 +138,10 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
    * Fails if the caller cannot pay, whatever the price will be. For requests that take work before
    * their price is known.
    */
-  const canPay = ({ caller, offers, providerKeys, wanted }: Permitted<O>, idempotencyKey: string | undefined) =>
+  const requirePayable = ({ caller, offers, providerKeys, wanted }: Permitted<O>, idempotencyKey: string | undefined) =>
     AllowedProviderKeys.hasKeyFor(offers, providerKeys)
       ? Effect.void
-      : admission.canPay(caller, wanted.model, offers, idempotencyKey)
+      : admission.requirePayable(caller, wanted.model, offers, idempotencyKey)
 
   /** The candidates, in the order to try, and the request as admission takes it. */
   const choose = Effect.fnUntraced(function* <A, E>(
@@ -162,7 +162,7 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
     return { candidates, paid: { caller, model, quotes, idempotencyKey, payload, encode, trace, user } }
   })
 
-  return { permit, canPay, choose, ignored }
+  return { permit, requirePayable, choose, ignored }
 })
 
 const usable = <O extends Offer>(candidates: ReadonlyArray<Candidate<O>>, isByokOnly: boolean) =>
@@ -177,7 +177,7 @@ export const makeServed = Effect.fnUntraced(function* <
 >(served: ServedKind<O, Request, E>) {
   const admission = yield* Admission
   const router = yield* Router
-  const { canPay, choose, ignored, permit } = yield* makeChoice<Request, O>(served, router.observed)
+  const { choose, ignored, permit, requirePayable } = yield* makeChoice<Request, O>(served, router.observed)
   const { attemptTimeout, deadline, kind, toError } = served
 
   const servedBy = <A, E2>(
@@ -222,7 +222,7 @@ export const makeServed = Effect.fnUntraced(function* <
       )
     )
 
-  return { permit, canPay, serve }
+  return { permit, requirePayable, serve }
 })
 
 /** Jobs are not timed like requests, so they can be sorted by price only. */

@@ -7,7 +7,7 @@ import type { InsufficientCredits } from "../accounting/Accounting.ts"
 import type { FreeModelDayUsedUp } from "../accounting/FreeModelDays.ts"
 
 /** The 402 if the workspace, the key or its guardrail has too few credits left. */
-export const insufficientCredits = ({ message }: InsufficientCredits): PaymentRequired =>
+export const paymentRequired = ({ message }: InsufficientCredits): PaymentRequired =>
   new PaymentRequired({ error: { message } })
 
 /** The 402 for a key of the free tier that may use no candidate of the model. */

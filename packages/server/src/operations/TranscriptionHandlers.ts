@@ -75,7 +75,7 @@ const make = Effect.gen(function* () {
   const fileSystem = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const { deadlines } = yield* GatewayServerConfig
-  const { canPay, permit, serve } = yield* PaidWork.makeServed<
+  const { permit, requirePayable, serve } = yield* PaidWork.makeServed<
     TranscriptionRequest,
     TranscriptionResponse,
     TranscriptionOffer,
@@ -99,7 +99,7 @@ const make = Effect.gen(function* () {
       const input = yield* TranscriptionInput.fromBody(body)
       const permitted = yield* permit(input)
       // Measuring takes work, so it comes after the checks that need no price.
-      yield* canPay(permitted, idempotencyKey)
+      yield* requirePayable(permitted, idempotencyKey)
       const { duration, format } = yield* measuring.withAmount(
         permitted.caller.key.hash,
         1
