@@ -61,7 +61,7 @@ const messageOf = (step: Step, error: StepError, advice: Advice): string => {
       const issues = error.issues.map(({ message, path }) => (path === "" ? message : `${path}: ${message}`))
       return issues.length === 0
         ? `The gateway rejected the request (${error.error.message}): change the request.`
-        : `The gateway rejected the request: correct ${issues.join("; ")}.`
+        : `The gateway rejected the request (${issues.join("; ")}): correct it.`
     }
     case "Unauthorized":
       return `The gateway rejected the ${kind} (${error.error.message}): ${key}.`

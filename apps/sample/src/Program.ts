@@ -206,7 +206,10 @@ export type Done = {
   readonly [S in Step]: { readonly _tag: "Done"; readonly step: S; readonly result: Results[S] }
 }[Step]
 
-/** How a step ended. `Skipped`: it was not started, because `failedStep` would fail it too. */
+/**
+ * How a step ended. `Skipped`: it was not started, because it would fail for the same reason as
+ * `failedStep`.
+ */
 export type Outcome =
   | Done
   | { readonly _tag: "Failed"; readonly step: Step; readonly error: StepError }

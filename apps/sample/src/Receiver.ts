@@ -9,7 +9,7 @@ import { Webhook } from "@model-gateway/core"
 import { Context, Effect, Layer, Semaphore } from "effect"
 
 /**
- * The webhooks that were handled. The gateway repeats a webhook until it gets a successful
+ * The webhooks that were handled. The gateway sends a webhook again if it got no successful
  * response, so the same one can arrive twice, even concurrently.
  */
 export class HandledWebhooks extends Context.Service<
@@ -50,9 +50,10 @@ const addId = (ids: Set<string>, id: string) =>
 const empty = (status: number) => new Response(null, { status })
 
 /**
- * Responds to a request: 204 if the event was handled, now or before; 400 if the gateway did not
- * send it; 500 if the work failed, so that the gateway tries again. `handle` also receives events
- * of types that this version does not know, and ignores those that it does not need.
+ * Responds to a request: 204 if the event was handled, now or before; 400 if the webhook cannot be
+ * verified or decoded; 500 if the secret is malformed or the work failed, so that the gateway tries
+ * again. `handle` also receives events of types that this version does not know, and ignores those
+ * that it does not need.
  */
 export const receive =
   <E, R>(options: Webhook.Options, handle: (event: Webhook.Event) => Effect.Effect<void, E, R>) =>

@@ -82,9 +82,9 @@ const assignment = ({ guardrail, keys, response }: Assignment) => [
   `Assigned “${clean(guardrail.name)}” to ${response.assigned_count} of ${keys.length} keys.${
     guardrail.limit_usd === null
       ? ""
-      : ` Together they can spend ${credits(guardrail.limit_usd)}${period(guardrail.reset_interval)}.`
+      : ` Its limit is ${credits(guardrail.limit_usd)}${period(guardrail.reset_interval)}.`
   }`,
-  `Keys created for this step: ${keys.map(({ label }) => clean(label)).join(" and ")}.`
+  `Keys created for this step, and deleted again: ${keys.map(({ label }) => clean(label)).join(" and ")}.`
 ]
 
 const paid = (cost: number | undefined, style: Style): ReadonlyArray<string> =>

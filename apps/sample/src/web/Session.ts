@@ -1,6 +1,6 @@
 /**
  * The keys of the page. A person enters an ordinary key once, and the page exchanges it for a
- * short-lived key. All calls use the short-lived key.
+ * short-lived key. Its calls use the short-lived key, except those that need a management key.
  *
  * The short-lived key, and the label and expiry of the entered key, are stored in `sessionStorage`:
  * they survive a reload, in this tab only. The entered key stays in memory, to get further
@@ -22,7 +22,7 @@ import {
   SubscriptionRef
 } from "effect"
 
-/** No key was entered, or the stored short-lived key has expired. */
+/** No key was entered, or the short-lived key has expired or was rejected. */
 export class SignedOut extends Data.TaggedError("SignedOut")<{ readonly kind: "ordinary" | "management" }> {}
 
 /** What the page shows about the key that a person entered. */

@@ -54,7 +54,7 @@ export interface Options {
   readonly contentTimeout?: Duration.Input | undefined
   /**
    * Consecutive failures of each candidate after which the job fails. Default: 30, which is about
-   * 20 minutes.
+   * 25 minutes.
    */
   readonly failures?: number | undefined
   /**

@@ -29,7 +29,7 @@ interface StatusChange {
   readonly after: number
 }
 
-/** A gateway restarts within a minute. */
+/** Long enough for a restart of the gateway. */
 const reconnecting = { schedule: Schedule.spaced("1 second"), times: 60 }
 
 const canReconnect = (error: object): boolean => "isRetryable" in error && error.isRetryable === true
