@@ -3,77 +3,7 @@ import { GatewayApi, GatewayError, Identifiers, Keys } from "@model-gateway/core
 import { Effect, Schema } from "effect"
 import { OpenApi } from "effect/http-api"
 import { codec, endpoint, endpoints, issuesOf, jsonOf } from "./contract.ts"
-
-/** The statuses that the specification lists for the six, and those of the other operations. */
-const operations: {
-  readonly [identifier: string]: readonly [line: string, success: number, errors: ReadonlyArray<number>]
-} = {
-  deleteFile: ["DELETE /api/v1/files/:file_id", 200, [401, 403, 404, 429, 500, 502, 503]],
-  currentKey: ["GET /api/v1/key", 200, [401, 500]],
-  rerank: ["POST /api/v1/rerank", 200, [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 524, 529]],
-  cohereRerank: ["POST /api/v1/v2/rerank", 200, [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 524, 529]],
-  cohereRerankV1: ["POST /api/v1/v1/rerank", 200, [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 524, 529]],
-  transcribe: [
-    "POST /api/v1/audio/transcriptions",
-    200,
-    [400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504, 524, 529]
-  ],
-  submitVideo: ["POST /api/v1/videos", 202, [400, 401, 402, 403, 404, 413, 429, 500]],
-  assignKeys: ["POST /api/v1/guardrails/:id/assignments/keys", 200, [400, 401, 403, 404, 500]],
-
-  uploadFile: ["POST /api/v1/files", 200, [400, 401, 403, 404, 413, 429, 500, 502, 503]],
-  listFiles: ["GET /api/v1/files", 200, [400, 401, 403, 404, 429, 500, 502, 503]],
-  getFile: ["GET /api/v1/files/:file_id", 200, [400, 401, 403, 404, 429, 500, 502, 503]],
-  fileContent: ["GET /api/v1/files/:file_id/content", 200, [400, 401, 403, 404, 429, 500, 502, 503]],
-  listVideos: ["GET /api/v1/videos", 200, [400, 401, 403, 404, 429, 500, 503]],
-  getVideo: ["GET /api/v1/videos/:id", 200, [400, 401, 403, 404, 429, 500, 503]],
-  videoContent: ["GET /api/v1/videos/:id/content", 200, [400, 401, 403, 404, 429, 500, 503]],
-  cancelVideo: ["POST /api/v1/videos/:id/cancel", 200, [400, 401, 403, 404, 429, 500, 503]],
-  listModels: ["GET /api/v1/models", 200, [400, 401, 403, 404, 429, 500, 503]],
-  countModels: ["GET /api/v1/models/count", 200, [400, 401, 403, 404, 429, 500, 503]],
-  getModel: ["GET /api/v1/model/:author/:slug", 200, [400, 401, 403, 404, 429, 500, 503]],
-  listModelEndpoints: ["GET /api/v1/models/:author/:slug/endpoints", 200, [400, 401, 403, 404, 429, 500, 503]],
-  listVideoModels: ["GET /api/v1/videos/models", 200, [400, 401, 403, 404, 429, 500, 503]],
-  listProviders: ["GET /api/v1/providers", 200, [400, 401, 403, 404, 429, 500, 503]],
-  createEphemeralKey: ["POST /api/v1/keys/ephemeral", 201, [400, 401, 403, 429, 500]],
-  createKey: ["POST /api/v1/keys", 201, [400, 401, 403, 404, 500]],
-  listKeys: ["GET /api/v1/keys", 200, [400, 401, 403, 404, 500]],
-  getKey: ["GET /api/v1/keys/:hash", 200, [400, 401, 403, 404, 500]],
-  updateKey: ["PATCH /api/v1/keys/:hash", 200, [400, 401, 403, 404, 500]],
-  deleteKey: ["DELETE /api/v1/keys/:hash", 200, [400, 401, 403, 404, 500]],
-  createGuardrail: ["POST /api/v1/guardrails", 201, [400, 401, 403, 404, 500]],
-  listGuardrails: ["GET /api/v1/guardrails", 200, [400, 401, 403, 404, 500]],
-  getGuardrail: ["GET /api/v1/guardrails/:id", 200, [400, 401, 403, 404, 500]],
-  updateGuardrail: ["PATCH /api/v1/guardrails/:id", 200, [400, 401, 403, 404, 500]],
-  deleteGuardrail: ["DELETE /api/v1/guardrails/:id", 200, [400, 401, 403, 404, 500]],
-  unassignKeys: ["POST /api/v1/guardrails/:id/assignments/keys/remove", 200, [400, 401, 403, 404, 500]],
-  listAllAssignments: ["GET /api/v1/guardrails/assignments/keys", 200, [400, 401, 403, 404, 500]],
-  listAssignments: ["GET /api/v1/guardrails/:id/assignments/keys", 200, [400, 401, 403, 404, 500]],
-  createWorkspace: ["POST /api/v1/workspaces", 201, [400, 401, 403, 404, 500]],
-  listWorkspaces: ["GET /api/v1/workspaces", 200, [400, 401, 403, 404, 500]],
-  getWorkspace: ["GET /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
-  updateWorkspace: ["PATCH /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
-  deleteWorkspace: ["DELETE /api/v1/workspaces/:id", 200, [400, 401, 403, 404, 500]],
-  getCredits: ["GET /api/v1/credits", 200, [400, 401, 403, 500]],
-  addCredits: ["POST /api/v1/workspaces/:id/credits", 200, [400, 401, 403, 404, 500]],
-  rotateWebhookSecret: ["POST /api/v1/workspaces/:id/webhook-secret/rotate", 200, [400, 401, 403, 404, 500]],
-  listWebhookDeliveries: ["GET /api/v1/webhooks/deliveries", 200, [400, 401, 403, 404, 500]],
-  getWebhookDelivery: ["GET /api/v1/webhooks/deliveries/:id", 200, [400, 401, 403, 404, 500]],
-  redeliverWebhook: ["POST /api/v1/webhooks/deliveries/:id/redeliver", 200, [400, 401, 403, 404, 500]],
-  createByokKey: ["POST /api/v1/byok", 201, [400, 401, 403, 404, 500]],
-  listByokKeys: ["GET /api/v1/byok", 200, [400, 401, 403, 404, 500]],
-  getByokKey: ["GET /api/v1/byok/:id", 200, [400, 401, 403, 404, 500]],
-  updateByokKey: ["PATCH /api/v1/byok/:id", 200, [400, 401, 403, 404, 500]],
-  deleteByokKey: ["DELETE /api/v1/byok/:id", 200, [400, 401, 403, 404, 500]],
-  createDestination: ["POST /api/v1/observability/destinations", 201, [400, 401, 403, 404, 500]],
-  listDestinations: ["GET /api/v1/observability/destinations", 200, [400, 401, 403, 404, 500]],
-  getDestination: ["GET /api/v1/observability/destinations/:id", 200, [400, 401, 403, 404, 500]],
-  updateDestination: ["PATCH /api/v1/observability/destinations/:id", 200, [400, 401, 403, 404, 500]],
-  deleteDestination: ["DELETE /api/v1/observability/destinations/:id", 200, [400, 401, 403, 404, 500]],
-  getGeneration: ["GET /api/v1/generation", 200, [400, 401, 403, 404, 500, 503]],
-  listGenerations: ["GET /api/v1/generations", 200, [400, 401, 403, 404, 500]],
-  listActivity: ["GET /api/v1/activity", 200, [400, 401, 403, 404, 500]]
-}
+import { type Expected, operations } from "./operations.ts"
 
 /** What the statuses of an operation hold of the specification. */
 const held: Readonly<Record<string, string>> = {
@@ -93,7 +23,7 @@ describe("the contract", () => {
     expect(GatewayApi.version).toBe("1.0.0")
   })
 
-  for (const [identifier, [line, success, errors]] of Object.entries(operations)) {
+  for (const [identifier, [line, success, errors]] of Object.entries<Expected>(operations)) {
     it(`${identifier}: ${line} answers ${success}, or one of ${errors.join(" ")} (${held[identifier] ?? "no statement"})`, () => {
       const { error, method, path } = endpoint(identifier)
       expect(`${method} ${path}`).toBe(line)

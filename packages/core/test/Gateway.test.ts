@@ -11,15 +11,15 @@ import {
   Guardrails,
   ModelEndpoints,
   Models,
-  Providers,
   RetryPolicy,
   type Transcription,
   Video,
-  VideoModels,
   Webhooks
 } from "@model-gateway/core"
-import { Effect, Layer, Redacted, Schedule, Stream } from "effect"
+import { Effect, Layer, Predicate, Redacted, Schedule, Schema, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
+import { declared } from "./contract.ts"
+import { type Expected, operations, type Returns } from "./operations.ts"
 import * as Stub from "./stub.ts"
 
 const gateway = Gateway.Gateway
@@ -53,7 +53,27 @@ const using =
   () =>
     effect
 
+/** The headers of every call. */
+const expectHeaders = (line: string, { headers }: { readonly headers: Stub.Sent["headers"] }) => {
+  expect(headers).toMatchObject({ authorization: "Bearer mg_sk_secret" })
+  // Files come in the client's own shape, whatever the workspace's is.
+  const isFile = /^(POST|GET) \/api\/v1\/files(?!.*(provider=|\/content))/.test(line)
+  expect(headers["accept"]).toBe(`application/json${isFile ? "; shape=native" : ""}`)
+}
+
+const expected = new Map<string, Expected>(Object.entries(operations))
+
 describe("the request line", () => {
+  for (const [operation, [line, , , , call]] of expected) {
+    it.effect(`${operation}: ${line}`, () =>
+      Effect.gen(function* () {
+        const sent = yield* sentBy(call)
+        expect(sent.line.split("?")[0]).toBe(line.replaceAll(/:(\w+)/g, "$1"))
+        expectHeaders(line, sent)
+      })
+    )
+  }
+
   const g = "c1b9a3f2-6f0e-4c57-8d5b-2f6f0a7e9b31"
   const lines: ReadonlyArray<
     readonly [
@@ -61,38 +81,20 @@ describe("the request line", () => {
       (client: Gateway.Gateway["Service"]) => Effect.Effect<unknown, unknown, GatewayClient.GatewayClient>
     ]
   > = [
-    ["DELETE /api/v1/files/f_1", (client) => client.deleteFile("f_1")],
     [
       `DELETE /api/v1/files/f_1?workspace_id=${g}&provider=provider_b`,
       (client) => client.deleteFile("f_1", { workspace_id: g, provider: "provider_b" })
     ],
-    ["GET /api/v1/key", (client) => client.currentKey],
-    ["POST /api/v1/rerank", (client) => client.rerank(request)],
-    [
-      "POST /api/v1/audio/transcriptions",
-      (client) => client.transcribe({ model: "m", input_audio: { data: "AAAA", format: "wav" } })
-    ],
-    ["POST /api/v1/videos", (client) => client.submitVideo({ model: "m" })],
-    [`POST /api/v1/guardrails/${g}/assignments/keys`, (client) => client.assignKeys(g, { key_hashes: ["h"] })],
-    ["POST /api/v1/files", (client) => client.uploadFile({ file: new Uint8Array(1), purpose: "p" })],
-    ["GET /api/v1/files", (client) => client.listFiles()],
     [
       "GET /api/v1/files?after=f_0&limit=2&order=asc",
       (client) => client.listFiles({ after: "f_0", limit: 2, order: "asc" })
     ],
-    ["GET /api/v1/files/f_1", (client) => client.getFile("f_1")],
-    ["GET /api/v1/files/f_1/content", (client) => Stream.runDrain(client.fileContent("f_1"))],
-    ["GET /api/v1/videos", using(Video.listVideos())],
     [
       `GET /api/v1/videos?status=completed&after=v_1&limit=5&workspace_id=${g}`,
       using(Video.listVideos({ status: "completed", after: "v_1", limit: 5, workspace_id: g }))
     ],
-    ["GET /api/v1/videos/v_1", (client) => client.getVideo("v_1")],
     ["GET /api/v1/videos/v_1?wait=2.5", (client) => client.getVideo("v_1", { wait: "2500 millis" })],
-    ["GET /api/v1/videos/v_1/content", (client) => Stream.runDrain(client.videoContent("v_1"))],
     ["GET /api/v1/videos/v_1/content?index=0", (client) => Stream.runDrain(client.videoContent("v_1", { index: 0 }))],
-    ["POST /api/v1/videos/v_1/cancel", (client) => client.cancelVideo("v_1")],
-    ["GET /api/v1/models", (client) => client.listModels()],
     [
       "GET /api/v1/models?output_modalities=rerank%2Cvideo&offset=2&limit=5",
       (client) => client.listModels({ output_modalities: "rerank,video", offset: 2, limit: 5 })
@@ -101,20 +103,12 @@ describe("the request line", () => {
     ["GET /api/v1/model/cohere/rerank-v3.5", using(Models.getModel("cohere/rerank-v3.5"))],
     ["GET /api/v1/model/replicate/google%2Fveo%3Afree", using(Models.getModel("replicate/google/veo:free"))],
     ["GET /api/v1/models/tei/*/endpoints", using(ModelEndpoints.listModelEndpoints("tei/*"))],
-    ["GET /api/v1/videos/models", using(VideoModels.listVideoModels)],
-    ["GET /api/v1/providers", using(Providers.listProviders)],
-    ["POST /api/v1/keys/ephemeral", (client) => client.createEphemeralKey()],
-    ["POST /api/v1/keys", (client) => client.createKey({ name: "n" })],
     [`GET /api/v1/keys?workspace_id=${g}`, (client) => client.listKeys({ workspace_id: g })],
     [
       "GET /api/v1/keys?include_disabled=true&offset=100",
       (client) => client.listKeys({ include_disabled: true, offset: 100 })
     ],
     ["GET /api/v1/keys?parent_hash=h", (client) => client.listKeys({ parent_hash: "h" })],
-    ["GET /api/v1/keys/h", (client) => client.getKey("h")],
-    ["PATCH /api/v1/keys/h", (client) => client.updateKey("h", { disabled: true })],
-    ["DELETE /api/v1/keys/h", (client) => client.deleteKey("h")],
-    ["POST /api/v1/guardrails", (client) => client.createGuardrail({ name: "n" })],
     ["GET /api/v1/guardrails?limit=5", (client) => client.listGuardrails({ limit: 5 })],
     [
       `GET /api/v1/guardrails?workspace_id=${g}&offset=2`,
@@ -124,56 +118,28 @@ describe("the request line", () => {
       "GET /api/v1/guardrails/assignments/keys?offset=2&limit=5",
       using(Guardrails.listAllAssignments({ offset: 2, limit: 5 }))
     ],
-    [`GET /api/v1/guardrails/${g}`, (client) => client.getGuardrail(g)],
-    [`PATCH /api/v1/guardrails/${g}`, (client) => client.updateGuardrail(g, { name: "n" })],
-    [`DELETE /api/v1/guardrails/${g}`, (client) => client.deleteGuardrail(g)],
-    [`POST /api/v1/guardrails/${g}/assignments/keys/remove`, (client) => client.unassignKeys(g, { key_hashes: ["h"] })],
     [`GET /api/v1/guardrails/${g}/assignments/keys?offset=2`, (client) => client.listAssignments(g, { offset: 2 })],
-    ["POST /api/v1/workspaces", (client) => client.createWorkspace({ name: "n", slug: "n" })],
     ["GET /api/v1/workspaces?offset=2&limit=5", (client) => client.listWorkspaces({ offset: 2, limit: 5 })],
-    [`DELETE /api/v1/workspaces/${g}`, (client) => client.deleteWorkspace(g)],
-    [`GET /api/v1/workspaces/${g}`, (client) => client.getWorkspace(g)],
-    [`PATCH /api/v1/workspaces/${g}`, (client) => client.updateWorkspace(g, { name: "n" })],
-    ["GET /api/v1/credits", (client) => client.getCredits()],
-    [`POST /api/v1/workspaces/${g}/credits`, (client) => client.addCredits(g, { amount: 1 })],
-    [`POST /api/v1/workspaces/${g}/webhook-secret/rotate`, using(Webhooks.rotateWebhookSecret(g))],
-    ["GET /api/v1/webhooks/deliveries", using(Webhooks.listWebhookDeliveries())],
     [
       "GET /api/v1/webhooks/deliveries?after=d&limit=5&status=failed&type=video.expired&video_id=v",
       using(
         Webhooks.listWebhookDeliveries({ after: "d", limit: 5, status: "failed", type: "video.expired", video_id: "v" })
       )
     ],
-    ["GET /api/v1/webhooks/deliveries/d", using(Webhooks.getWebhookDelivery("d"))],
-    ["POST /api/v1/webhooks/deliveries/d/redeliver", using(Webhooks.redeliverWebhook("d"))],
-    ["POST /api/v1/byok", using(Byok.createByokKey({ provider: "p", key: "k" }))],
-    ["GET /api/v1/byok", using(Byok.listByokKeys())],
     [
       `GET /api/v1/byok?workspace_id=${g}&provider=p&offset=2&limit=5`,
       using(Byok.listByokKeys({ workspace_id: g, provider: "p", offset: 2, limit: 5 }))
-    ],
-    [`GET /api/v1/byok/${g}`, using(Byok.getByokKey(g))],
-    [`PATCH /api/v1/byok/${g}`, using(Byok.updateByokKey(g, { disabled: true }))],
-    [`DELETE /api/v1/byok/${g}`, using(Byok.deleteByokKey(g))],
-    [
-      "POST /api/v1/observability/destinations",
-      using(Destinations.createDestination({ name: "n", type: "webhook", config: { url: "https://a.example" } }))
     ],
     [
       `GET /api/v1/observability/destinations?workspace_id=${g}&offset=2&limit=1`,
       using(Destinations.listDestinations({ workspace_id: g, offset: 2, limit: 1 }))
     ],
-    [`GET /api/v1/observability/destinations/${g}`, using(Destinations.getDestination(g))],
-    [`PATCH /api/v1/observability/destinations/${g}`, using(Destinations.updateDestination(g, { enabled: false }))],
-    [`DELETE /api/v1/observability/destinations/${g}`, using(Destinations.deleteDestination(g))],
     [`GET /api/v1/generation?id=${g}`, using(Generations.getGeneration(g))],
-    ["GET /api/v1/activity", using(Activity.listAllActivity())],
     [
       `GET /api/v1/activity?date=2026-11-21&api_key_hash=h&workspace_id=${g}&group_by=workspace`,
       using(Activity.listAllActivity({ date: "2026-11-21", api_key_hash: "h", workspace_id: g, group_by: "workspace" }))
     ],
     ["GET /api/v1/activity?after=a&limit=5", using(Activity.listActivity({ after: "a", limit: 5 }))],
-    ["GET /api/v1/generations", using(Generations.listGenerations())],
     [
       "GET /api/v1/generations?after=a&status=failed&error_status=529",
       using(Generations.listGenerations({ after: "a", status: "failed", error_status: 529 }))
@@ -190,10 +156,7 @@ describe("the request line", () => {
       Effect.gen(function* () {
         const sent = yield* sentBy(call)
         expect(sent.line).toBe(line)
-        expect(sent.headers).toMatchObject({ authorization: "Bearer mg_sk_secret" })
-        // Files come in the client's own shape, whatever the workspace's is.
-        const isFile = /^(POST|GET) \/api\/v1\/files(?!.*(provider=|\/content))/.test(line)
-        expect(sent.headers["accept"]).toBe(`application/json${isFile ? "; shape=native" : ""}`)
+        expectHeaders(line, sent)
       })
     )
   }
@@ -265,6 +228,29 @@ describe("the request line", () => {
       }
     })
   )
+})
+
+/** What a call returns of a response. */
+const partOf = (response: unknown, returns: Returns | undefined): unknown => {
+  if (returns === "nothing") return undefined
+  const path = returns?.split(".") ?? []
+  return path.reduce((value, name) => (Predicate.hasProperty(value, name) ? value[name] : undefined), response)
+}
+
+describe("the response", () => {
+  // Two operations return bytes, which have no example.
+  for (const { operation, response } of declared.filter(({ response }) => response !== undefined)) {
+    const [, status, , , call, returns] = expected.get(operation.identifier) ?? []
+
+    it.effect(`of ${operation.identifier}: the call returns ${returns ?? "all of it"}`, () =>
+      Effect.gen(function* () {
+        const stub = Stub.make(() => Stub.json(response, status))
+        const result = yield* Effect.flatMap(gateway, call ?? (() => Effect.die("no row"))).pipe(stub.run())
+        const decoded = yield* Schema.decodeUnknownEffect(operation.success)(response)
+        expect(result).toEqual(partOf(decoded, returns))
+      })
+    )
+  }
 })
 
 describe("the headers", () => {

@@ -1,6 +1,7 @@
 /** The contract's endpoints, as these tests look at them. */
-import { GatewayApi } from "@model-gateway/core"
+import { GatewayApi, Operation } from "@model-gateway/core"
 import { Effect, Schema, SchemaIssue } from "effect"
+import { HttpApi } from "effect/http-api"
 
 interface Endpoint {
   readonly identifier: string
@@ -24,6 +25,17 @@ export const endpoint = (identifier: string): Endpoint => {
   if (found === undefined) throw new Error(`the contract has no ${identifier}`)
   return found
 }
+
+/** Each operation with the response in its example, in the order of the contract. */
+export const declared: Array<{ readonly operation: Operation.Operation; readonly response: unknown }> = []
+HttpApi.reflect(GatewayApi.GatewayApi, {
+  onGroup: () => {},
+  onEndpoint: ({ endpoint }) => {
+    const operation = Operation.of(endpoint)
+    if (operation === undefined) return
+    declared.push({ operation, response: Operation.referenceOf(endpoint)?.example?.response })
+  }
+})
 
 /** No schema of the contract needs a service; the endpoints have forgotten that. */
 export const codec = (schema: Schema.Top) => schema as Schema.Codec<unknown, unknown>

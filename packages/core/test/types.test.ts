@@ -24,6 +24,7 @@ import type {
 import { Duration, type Effect, type Stream } from "effect"
 import type { HttpApiGroup } from "effect/http-api"
 import { describe, expectTypeOf, it } from "vitest"
+import type { operations } from "./operations.ts"
 
 type Client = Gateway.Gateway["Service"]
 
@@ -74,68 +75,9 @@ type Only<S extends keyof ByStatus> =
   | ClientError.TimeoutError
   | ClientError.InvalidResponse
 
-/** The sets that the specification lists for the six, and those of the other operations. */
-interface Expected {
-  deleteFile: Only<401 | 403 | 404 | 429 | 500 | 502 | 503>
-  currentKey: Only<401 | 500>
-  rerank: Only<400 | 401 | 402 | 403 | 404 | 413 | 429 | 500 | 502 | 503 | 524 | 529>
-  transcribe: Only<400 | 401 | 402 | 403 | 404 | 413 | 429 | 500 | 502 | 503 | 504 | 524 | 529>
-  submitVideo: Only<400 | 401 | 402 | 403 | 404 | 413 | 429 | 500>
-  assignKeys: Only<400 | 401 | 403 | 404 | 500>
-  uploadFile: Only<400 | 401 | 403 | 404 | 413 | 429 | 500 | 502 | 503>
-  listFiles: Only<400 | 401 | 403 | 404 | 429 | 500 | 502 | 503>
-  getFile: Only<400 | 401 | 403 | 404 | 429 | 500 | 502 | 503>
-  fileContent: Only<400 | 401 | 403 | 404 | 429 | 500 | 502 | 503>
-  getVideo: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  videoContent: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  cancelVideo: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  listModels: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  createEphemeralKey: Only<400 | 401 | 403 | 429 | 500>
-  createKey: Only<400 | 401 | 403 | 404 | 500>
-  listKeys: Only<400 | 401 | 403 | 404 | 500>
-  getKey: Only<400 | 401 | 403 | 404 | 500>
-  updateKey: Only<400 | 401 | 403 | 404 | 500>
-  deleteKey: Only<400 | 401 | 403 | 404 | 500>
-  createGuardrail: Only<400 | 401 | 403 | 404 | 500>
-  listGuardrails: Only<400 | 401 | 403 | 404 | 500>
-  getGuardrail: Only<400 | 401 | 403 | 404 | 500>
-  updateGuardrail: Only<400 | 401 | 403 | 404 | 500>
-  deleteGuardrail: Only<400 | 401 | 403 | 404 | 500>
-  unassignKeys: Only<400 | 401 | 403 | 404 | 500>
-  listAssignments: Only<400 | 401 | 403 | 404 | 500>
-  createWorkspace: Only<400 | 401 | 403 | 404 | 500>
-  listWorkspaces: Only<400 | 401 | 403 | 404 | 500>
-  deleteWorkspace: Only<400 | 401 | 403 | 404 | 500>
-  getWorkspace: Only<400 | 401 | 403 | 404 | 500>
-  updateWorkspace: Only<400 | 401 | 403 | 404 | 500>
-  getCredits: Only<400 | 401 | 403 | 500>
-  addCredits: Only<400 | 401 | 403 | 404 | 500>
-  cohereRerank: Expected["rerank"]
-  cohereRerankV1: Expected["rerank"]
-  listVideos: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  countModels: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  getModel: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  listModelEndpoints: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  listVideoModels: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  listProviders: Only<400 | 401 | 403 | 404 | 429 | 500 | 503>
-  getGeneration: Only<400 | 401 | 403 | 404 | 500 | 503>
-  listGenerations: Only<400 | 401 | 403 | 404 | 500>
-  listActivity: Only<400 | 401 | 403 | 404 | 500>
-  listAllAssignments: Only<400 | 401 | 403 | 404 | 500>
-  createByokKey: Only<400 | 401 | 403 | 404 | 500>
-  listByokKeys: Only<400 | 401 | 403 | 404 | 500>
-  getByokKey: Only<400 | 401 | 403 | 404 | 500>
-  updateByokKey: Only<400 | 401 | 403 | 404 | 500>
-  deleteByokKey: Only<400 | 401 | 403 | 404 | 500>
-  createDestination: Only<400 | 401 | 403 | 404 | 500>
-  listDestinations: Only<400 | 401 | 403 | 404 | 500>
-  getDestination: Only<400 | 401 | 403 | 404 | 500>
-  updateDestination: Only<400 | 401 | 403 | 404 | 500>
-  deleteDestination: Only<400 | 401 | 403 | 404 | 500>
-  rotateWebhookSecret: Only<400 | 401 | 403 | 404 | 500>
-  listWebhookDeliveries: Only<400 | 401 | 403 | 404 | 500>
-  getWebhookDelivery: Only<400 | 401 | 403 | 404 | 500>
-  redeliverWebhook: Only<400 | 401 | 403 | 404 | 500>
+/** The errors of each operation by its statuses. */
+type Expected = {
+  readonly [Op in keyof typeof operations]: Only<(typeof operations)[Op][2][number]>
 }
 
 type Groups = (typeof GatewayApi.GatewayApi)["groups"]
@@ -283,30 +225,9 @@ describe("an operation", () => {
   })
 
   it("of an ephemeral key is one that an ordinary key may call", () => {
-    expectTypeOf<Keys.EphemeralOperation>().toEqualTypeOf<
-      | "deleteFile"
-      | "uploadFile"
-      | "listFiles"
-      | "getFile"
-      | "fileContent"
-      | "currentKey"
-      | "rerank"
-      | "cohereRerank"
-      | "cohereRerankV1"
-      | "transcribe"
-      | "submitVideo"
-      | "listVideos"
-      | "getVideo"
-      | "videoContent"
-      | "cancelVideo"
-      | "listModels"
-      | "countModels"
-      | "getModel"
-      | "listModelEndpoints"
-      | "listVideoModels"
-      | "listProviders"
-      | "getGeneration"
-    >()
+    type Rows = typeof operations
+    type Callable = { [Op in keyof Rows]: Rows[Op][3] extends "management key" ? never : Op }[keyof Rows]
+    expectTypeOf<Keys.EphemeralOperation>().toEqualTypeOf<Exclude<Callable, "createEphemeralKey">>()
   })
 
   it("accepts only the fields of its request", () => {

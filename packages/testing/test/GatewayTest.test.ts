@@ -1,335 +1,70 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
-  Activity,
-  Byok,
-  CohereRerank,
   type ClientError,
-  Destinations,
   Gateway,
-  type GatewayClient,
+  GatewayApi,
+  GatewayClient,
   GatewayError,
-  Generations,
-  Guardrails,
-  ModelEndpoints,
-  Models,
-  Providers,
-  RetryPolicy,
-  Video,
-  VideoModels,
-  Webhooks
+  Operation,
+  RetryPolicy
 } from "@model-gateway/core"
 import { Contract, Faults, GatewayTest, Recorder, Samples } from "@model-gateway/testing"
-import { Cause, Clock, Effect, Exit, Fiber, Redacted, Stream } from "effect"
+import { Cause, Clock, Effect, Exit, Fiber, Redacted, Schema, Stream } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
+import { HttpApi } from "effect/http-api"
 import { TestClock } from "effect/testing"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 
-type Client = Gateway.Gateway["Service"]
+const gateway = Gateway.Gateway
 
-/** A call by a function of the operation's module instead of the client's method. */
-const using =
-  <A, E>(call: Effect.Effect<A, E, GatewayClient.GatewayClient>) =>
-  () =>
-    call
+/** The calls that download: their operations return bytes, of which the contract has no example. */
+const downloads = new Map<string, (gateway: Gateway.Gateway["Service"]) => Stream.Stream<Uint8Array, unknown>>([
+  ["fileContent", (gateway) => gateway.fileContent(Samples.fileId)],
+  ["videoContent", (gateway) => gateway.videoContent(Samples.videoId, { index: 1 })]
+])
 
-/** For every operation: the client's call, the wire response, and the client's result. */
-const operations: {
-  readonly [Op in Contract.OperationName]: {
-    readonly call: (
-      gateway: Client
-    ) => Effect.Effect<unknown, GatewayError.GatewayError | ClientError.ClientError, GatewayClient.GatewayClient>
-    readonly answer: GatewayTest.Handler<Op>
-    readonly result: unknown
-  }
-} = {
-  deleteFile: {
-    call: (gateway) =>
-      gateway.deleteFile(Samples.fileId, { workspace_id: Samples.workspaceId, provider: "provider_a" }),
-    answer: Samples.deletions.compat_a,
-    result: Samples.deletions.compat_a
-  },
-  currentKey: {
-    call: (gateway) => gateway.currentKey,
-    answer: Samples.currentKeyResponse,
-    result: Samples.keyRecord
-  },
-  rerank: {
-    call: (gateway) => gateway.rerank(Samples.rerankRequest),
-    answer: Samples.rerankResponse,
-    result: Samples.rerankResponse
-  },
-  transcribe: {
-    call: (gateway) => gateway.transcribe(Samples.transcriptionRequest),
-    answer: Samples.transcriptionVerboseResponse,
-    result: Samples.transcriptionVerboseResponse
-  },
-  submitVideo: {
-    call: (gateway) => gateway.submitVideo(Samples.videoRequest),
-    answer: Samples.videoJobs.pending,
-    result: Samples.videoJobs.pending
-  },
-  assignKeys: {
-    call: (gateway) => gateway.assignKeys(Samples.guardrailId, Samples.assignRequest),
-    answer: Samples.assignResponse,
-    result: Samples.assignResponse
-  },
-  uploadFile: { call: (gateway) => gateway.uploadFile(Samples.upload), answer: Samples.file, result: Samples.file },
-  listFiles: {
-    call: (gateway) => gateway.listFiles({ limit: 3, after: "x" }),
-    answer: Samples.fileList,
-    result: Samples.fileList
-  },
-  getFile: { call: (gateway) => gateway.getFile(Samples.fileId), answer: Samples.file, result: Samples.file },
-  fileContent: {
-    call: (gateway) => Stream.mkUint8Array(gateway.fileContent(Samples.fileId)),
-    answer: Samples.wav,
-    result: Samples.wav
-  },
-  listVideos: {
-    call: using(Video.listVideos({ status: "completed" })),
-    answer: Samples.videoJobList,
-    result: Samples.videoJobList
-  },
-  getVideo: {
-    call: (gateway) => gateway.getVideo(Samples.videoId, { wait: "2500 millis" }),
-    answer: Samples.videoJobs.in_progress,
-    result: Samples.videoJobs.in_progress
-  },
-  videoContent: {
-    call: (gateway) => Stream.mkUint8Array(gateway.videoContent(Samples.videoId, { index: 1 })),
-    answer: Stream.make(Samples.wav.subarray(0, 400), Samples.wav.subarray(400)),
-    result: Samples.wav
-  },
-  cancelVideo: {
-    call: (gateway) => gateway.cancelVideo(Samples.videoId),
-    answer: Samples.videoJobs.cancelled,
-    result: Samples.videoJobs.cancelled
-  },
-  listModels: {
-    call: (gateway) => gateway.listModels({ output_modalities: "video" }),
-    answer: Samples.modelListResponse,
-    result: Samples.modelListResponse
-  },
-  countModels: { call: using(Models.countModels()), answer: Samples.modelCountResponse, result: 1 },
-  getModel: { call: using(Models.getModel("a/b/c:free")), answer: Samples.modelResponse, result: Samples.model },
-  listModelEndpoints: {
-    call: using(ModelEndpoints.listModelEndpoints("sandbox/title-card")),
-    answer: Samples.modelEndpointsResponse,
-    result: Samples.modelEndpointsResponse.data
-  },
-  listVideoModels: {
-    call: using(VideoModels.listVideoModels),
-    answer: Samples.videoModelListResponse,
-    result: Samples.videoModelListResponse
-  },
-  listProviders: {
-    call: using(Providers.listProviders),
-    answer: Samples.providerListResponse,
-    result: Samples.providerListResponse
-  },
-  createEphemeralKey: {
-    call: (gateway) => gateway.createEphemeralKey(Samples.ephemeralKeyRequest),
-    answer: Samples.ephemeralKeyResponse,
-    result: Samples.ephemeralKeyResponse
-  },
-  createKey: {
-    call: (gateway) => gateway.createKey(Samples.keyCreateRequest),
-    answer: Samples.keyCreateResponse,
-    result: Samples.keyCreateResponse
-  },
-  listKeys: {
-    call: (gateway) => gateway.listKeys({ workspace_id: Samples.workspaceId }),
-    answer: Samples.keyListResponse,
-    result: Samples.keyListResponse
-  },
-  getKey: { call: (gateway) => gateway.getKey(Samples.keyHash), answer: Samples.keyResponse, result: Samples.key },
-  updateKey: {
-    call: (gateway) => gateway.updateKey(Samples.keyHash, Samples.keyUpdateRequest),
-    answer: Samples.keyResponse,
-    result: Samples.key
-  },
-  deleteKey: {
-    call: (gateway) => gateway.deleteKey(Samples.keyHash),
-    answer: Samples.keyDeleteResponse,
-    result: undefined
-  },
-  createGuardrail: {
-    call: (gateway) => gateway.createGuardrail(Samples.guardrailCreateRequest),
-    answer: Samples.guardrailResponse,
-    result: Samples.guardrail
-  },
-  listGuardrails: {
-    call: (gateway) => gateway.listGuardrails({ limit: 1 }),
-    answer: Samples.guardrailListResponse,
-    result: Samples.guardrailListResponse
-  },
-  getGuardrail: {
-    call: (gateway) => gateway.getGuardrail(Samples.guardrailId),
-    answer: Samples.guardrailResponse,
-    result: Samples.guardrail
-  },
-  updateGuardrail: {
-    call: (gateway) => gateway.updateGuardrail(Samples.guardrailId, Samples.guardrailUpdateRequest),
-    answer: Samples.guardrailResponse,
-    result: Samples.guardrail
-  },
-  deleteGuardrail: {
-    call: (gateway) => gateway.deleteGuardrail(Samples.guardrailId),
-    answer: Samples.guardrailDeleteResponse,
-    result: undefined
-  },
-  unassignKeys: {
-    call: (gateway) => gateway.unassignKeys(Samples.guardrailId, Samples.assignRequest),
-    answer: Samples.unassignResponse,
-    result: Samples.unassignResponse
-  },
-  listAllAssignments: {
-    call: using(Guardrails.listAllAssignments({ offset: 1 })),
-    answer: Samples.assignmentList,
-    result: Samples.assignmentList
-  },
-  listAssignments: {
-    call: (gateway) => gateway.listAssignments(Samples.guardrailId),
-    answer: Samples.assignmentList,
-    result: Samples.assignmentList
-  },
-  createWorkspace: {
-    call: (gateway) => gateway.createWorkspace(Samples.workspaceCreateRequest),
-    answer: Samples.workspaceResponse,
-    result: Samples.workspace
-  },
-  listWorkspaces: {
-    call: (gateway) => gateway.listWorkspaces({ offset: 0, limit: 10 }),
-    answer: Samples.workspaceListResponse,
-    result: Samples.workspaceListResponse
-  },
-  deleteWorkspace: {
-    call: (gateway) => gateway.deleteWorkspace(Samples.workspaceId),
-    answer: Samples.workspaceDeleteResponse,
-    result: undefined
-  },
-  getWorkspace: {
-    call: (gateway) => gateway.getWorkspace(Samples.workspaceId),
-    answer: Samples.workspaceResponse,
-    result: Samples.workspace
-  },
-  updateWorkspace: {
-    call: (gateway) => gateway.updateWorkspace(Samples.workspaceId, Samples.workspaceUpdateRequest),
-    answer: Samples.workspaceResponse,
-    result: Samples.workspace
-  },
-  getCredits: {
-    call: (gateway) => gateway.getCredits(),
-    answer: Samples.creditsResponse,
-    result: Samples.credits
-  },
-  addCredits: {
-    call: (gateway) => gateway.addCredits(Samples.workspaceId, Samples.addCreditsRequest),
-    answer: Samples.workspaceResponse,
-    result: Samples.workspace
-  },
-  rotateWebhookSecret: {
-    call: using(Webhooks.rotateWebhookSecret(Samples.workspaceId, Samples.webhookRotateRequest)),
-    answer: Samples.webhookRotateResponse,
-    result: Samples.webhookRotateResponse.data
-  },
-  listWebhookDeliveries: {
-    call: using(Webhooks.listWebhookDeliveries({ status: "delivered" })),
-    answer: Samples.webhookDeliveryListResponse,
-    result: Samples.webhookDeliveryListResponse
-  },
-  getWebhookDelivery: {
-    call: using(Webhooks.getWebhookDelivery(Samples.webhookDelivery.id)),
-    answer: Samples.webhookDeliveryResponse,
-    result: Samples.webhookDelivery
-  },
-  redeliverWebhook: {
-    call: using(Webhooks.redeliverWebhook(Samples.webhookDelivery.id)),
-    answer: Samples.webhookDeliveryResponse,
-    result: Samples.webhookDelivery
-  },
-  createByokKey: {
-    call: using(Byok.createByokKey(Samples.byokCreateRequest)),
-    answer: Samples.byokResponse,
-    result: Samples.byokKey
-  },
-  listByokKeys: {
-    call: using(Byok.listByokKeys({ limit: 1 })),
-    answer: Samples.byokListResponse,
-    result: Samples.byokListResponse
-  },
-  getByokKey: {
-    call: using(Byok.getByokKey(Samples.byokKeyId)),
-    answer: Samples.byokResponse,
-    result: Samples.byokKey
-  },
-  updateByokKey: {
-    call: using(Byok.updateByokKey(Samples.byokKeyId, Samples.byokUpdateRequest)),
-    answer: Samples.byokResponse,
-    result: Samples.byokKey
-  },
-  deleteByokKey: {
-    call: using(Byok.deleteByokKey(Samples.byokKeyId)),
-    answer: Samples.byokDeleteResponse,
-    result: undefined
-  },
-  createDestination: {
-    call: using(Destinations.createDestination(Samples.destinationCreateRequest)),
-    answer: Samples.destinationCreateResponse,
-    result: Samples.destinationCreateResponse
-  },
-  listDestinations: {
-    call: using(Destinations.listDestinations({ limit: 1 })),
-    answer: Samples.destinationListResponse,
-    result: Samples.destinationListResponse
-  },
-  getDestination: {
-    call: using(Destinations.getDestination(Samples.destinationId)),
-    answer: Samples.destinationResponse,
-    result: Samples.destination
-  },
-  cohereRerank: {
-    call: using(CohereRerank.cohereRerank(Samples.cohereRerankRequest)),
-    answer: Samples.cohereRerankResponse,
-    result: Samples.cohereRerankResponse
-  },
-  cohereRerankV1: {
-    call: using(CohereRerank.cohereRerankV1(Samples.cohereRerankV1Request)),
-    answer: Samples.cohereRerankV1Response,
-    result: Samples.cohereRerankV1Response
-  },
-  updateDestination: {
-    call: using(Destinations.updateDestination(Samples.destinationId, Samples.destinationUpdateRequest)),
-    answer: Samples.destinationResponse,
-    result: Samples.destination
-  },
-  deleteDestination: {
-    call: using(Destinations.deleteDestination(Samples.destinationId)),
-    answer: Samples.destinationDeleteResponse,
-    result: undefined
-  },
-  getGeneration: {
-    call: using(Generations.getGeneration(Samples.generationId)),
-    answer: Samples.generationResponse,
-    result: Samples.generation
-  },
-  listActivity: {
-    call: using(Activity.listAllActivity({ date: "2026-11-21" })),
-    answer: Samples.activityResponse,
-    result: Samples.activityResponse.data
-  },
-  listGenerations: {
-    call: using(Generations.listGenerations({ status: "completed" })),
-    answer: Samples.generationListResponse,
-    result: Samples.generationListResponse
-  }
+const formOf = ({ file, ...fields }: { readonly file: string; readonly [field: string]: string }): FormData => {
+  const form = new FormData()
+  form.append("file", new Blob([Samples.wav]), file)
+  for (const [name, value] of Object.entries(fields)) form.append(name, value)
+  return form
 }
+
+interface Exchange {
+  readonly call: Effect.Effect<unknown, unknown, Gateway.Gateway | GatewayClient.GatewayClient>
+  /** The success that the handler returns and the call receives. */
+  readonly answer: unknown
+  readonly status: number
+}
+
+/** For every operation: the call, the response and the status of its example in the contract. */
+const exchanges = new Map<string, Exchange>()
+HttpApi.reflect(GatewayApi.GatewayApi, {
+  onGroup: () => {},
+  onEndpoint: ({ endpoint, successes }) => {
+    const operation = Operation.of(endpoint)
+    const example = Operation.referenceOf(endpoint)?.example
+    if (operation === undefined || example === undefined) return
+    const [status = 200] = successes.keys()
+    const download = downloads.get(operation.identifier)
+    if (download !== undefined) {
+      const call = Effect.flatMap(gateway, (client) => Stream.mkUint8Array(download(client)))
+      exchanges.set(operation.identifier, { call, answer: Samples.wav, status: 200 })
+      return
+    }
+    const { form, params, query, request: json } = example
+    const body = json === undefined && form !== undefined ? { form: formOf(form) } : { json }
+    exchanges.set(operation.identifier, {
+      call: Effect.flatMap(GatewayClient.GatewayClient, ({ call }) => call(operation, { params, query, ...body })),
+      answer: Schema.decodeUnknownSync(operation.success)(example.response),
+      status
+    })
+  }
+})
 
 const run = (handlers: GatewayTest.Handlers, options?: GatewayTest.Options) =>
   Effect.provide([GatewayTest.layer(handlers, options), GatewayTest.layerNoWaits])
-
-const gateway = Gateway.Gateway
 
 /** The defect of a test with a wrong script. */
 const defectOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -339,39 +74,25 @@ const defectOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     return defect instanceof GatewayTest.ScriptError ? defect.message : ""
   })
 
-/** Successes other than 200. */
-const statuses: { readonly [Op in Contract.OperationName]?: number } = {
-  submitVideo: 202,
-  createGuardrail: 201,
-  createKey: 201,
-  createEphemeralKey: 201,
-  createWorkspace: 201,
-  createByokKey: 201,
-  createDestination: 201
-}
-
 describe("every operation of the contract", () => {
-  it("is tested here", () => {
-    expect(new Set(Object.keys(operations))).toEqual(new Set(Contract.operationNames))
+  it("has an example in the contract", () => {
+    expect(new Set(exchanges.keys())).toEqual(new Set(Contract.operationNames))
   })
 
-  for (const operation of Contract.operationNames) {
-    const { answer, call, result } = operations[operation]
-
+  for (const [operation, { answer, call, status }] of exchanges) {
     it.effect(`${operation} returns the scripted response and is recorded`, () =>
       Effect.gen(function* () {
-        expect(yield* call(yield* gateway)).toEqual(result)
+        expect(yield* call).toEqual(answer)
         const [sent, ...others] = yield* Recorder.requests
         expect(others).toEqual([])
         expect(sent).toMatchObject({ operation, attempt: 1, issues: [], request: { operation } })
-        expect(sent?.outcome).toBe(statuses[operation] ?? 200)
+        expect(sent?.outcome).toBe(status)
       }).pipe(run({ [operation]: answer }))
     )
 
     it.effect(`${operation} without a handler fails the test, even if the program catches all errors`, () =>
       Effect.gen(function* () {
-        const program = Effect.flatMap(gateway, (client) => Effect.ignore(call(client)))
-        const message = yield* defectOf(program.pipe(run({})))
+        const message = yield* defectOf(Effect.ignore(call).pipe(run({})))
         expect(message).toContain(`called "${operation}" (`)
         expect(message).toContain(`GatewayTest.layer({ ${operation}: … })`)
       })
