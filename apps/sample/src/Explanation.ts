@@ -89,7 +89,7 @@ const messageOf = (step: Step, error: StepError, advice: Advice): string => {
     case "VideoNotCompleted":
       return error.job.status === "failed"
         ? `The video could not be made (${error.job.error ?? "no reason given"}): change the request, or use another model.`
-        : `The video was not made, because its job ${error.job.status === "cancelled" ? "was canceled" : "expired"}: submit it again.`
+        : `The video was not made, because its job ${error.job.status === "cancelled" ? "was cancelled" : "expired"}: submit it again.`
     case "VideoNotSaved":
       return `The video was made but could not be saved at ${error.location}${code(error.cause)}: ${advice.save}.`
   }

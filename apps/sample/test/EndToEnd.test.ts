@@ -98,7 +98,7 @@ describe("the sample beside a real gateway", () => {
       yield* run.said(/Make a video: /)
       yield* run.signal("SIGINT")
       assert.strictEqual(yield* run.exit, 130, run.output())
-      assert.match(run.output(), /The job [\w-]+ is canceled\./)
+      assert.match(run.output(), /The job [\w-]+ is cancelled\./)
     }).pipe(Effect.provide(NodeServices.layer))
   )
 

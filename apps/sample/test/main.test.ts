@@ -98,7 +98,7 @@ describe("the executable", () => {
       yield* run.signal("SIGINT")
       assert.strictEqual(yield* run.exit, 130, run.output())
       assert.include(calls, "POST /videos/video_1/cancel Bearer first-secret")
-      assert.include(run.output(), "The job video_1 is canceled.")
+      assert.include(run.output(), "The job video_1 is cancelled.")
       assert.deepStrictEqual(yield* fs.readDirectory(cwd), [".data"])
     }).pipe(Effect.provide(NodeServices.layer))
   )

@@ -205,7 +205,7 @@ const warningsOf = (
 const idOf = (handle: JobHandle): string => (typeof handle === "string" ? handle : "")
 
 const notFinished = new Map<Job["status"], string>([
-  ["cancelled", "the job was canceled at the provider"],
+  ["cancelled", "the job was cancelled at the provider"],
   ["expired", "the job expired at the provider"]
 ])
 

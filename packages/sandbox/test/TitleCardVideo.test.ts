@@ -68,7 +68,7 @@ describe("TitleCardVideo", () => {
       const again = yield* submit(before, long, "one")
       assert.deepStrictEqual(yield* before.poll(again, credential), {
         status: "failed",
-        message: "the job was canceled"
+        message: "the job was cancelled"
       })
     }).pipe(Effect.scoped)
   )
@@ -94,7 +94,7 @@ describe("TitleCardVideo", () => {
       yield* download(video, second)
       assert.deepStrictEqual(yield* video.poll(first, credential), {
         status: "failed",
-        message: "the job was canceled"
+        message: "the job was cancelled"
       })
       yield* video.cancel(first.handle, credential)
       yield* video.cancel("never-heard-of", credential)

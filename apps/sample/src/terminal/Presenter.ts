@@ -63,7 +63,7 @@ export const make = Effect.fnUntraced(function* (advice: Advice) {
     const before = shown
     shown = job
     const state = clean(job.status.replace("_", " "))
-    if (job.status === "cancelled") return lines([`${indent}The job ${clean(job.id)} is canceled.`])
+    if (job.status === "cancelled") return lines([`${indent}The job ${clean(job.id)} is cancelled.`])
     if (canAnimate) {
       const drawn = bar(job.status === "completed" ? 1 : (job.progress ?? 0), cells)
       const filled = `${style.green(drawn)}${style.dim("·".repeat(cells - drawn.length))}`

@@ -157,7 +157,7 @@ describe.runIf(hasBrowser)("the panels", () => {
     const panel = await Panels.renderLong(await entered())
     await panel.getByRole("button", { name: "Cancel" }).click()
     await panel.locator(".states [data-status='cancelled']").waitFor()
-    await panel.getByText("Canceled", { exact: true }).waitFor()
+    await panel.getByText("Cancelled", { exact: true }).waitFor()
     expect(await panel.locator("video").count()).toBe(0)
   })
 

@@ -80,7 +80,7 @@ describe.runIf(hasBrowser)("uploads", () => {
     await site.page.waitForFunction(() => Number(document.querySelector("progress")?.getAttribute("value")) > 0.05)
     await expect.poll(() => partsOnDisk(gateway()).length).toBe(before.length + 1)
     await panel.getByRole("button", { name: "Cancel" }).click()
-    await panel.getByText("Canceled: nothing was stored").waitFor()
+    await panel.getByText("Cancelled: nothing was stored").waitFor()
     await expect.poll(() => partsOnDisk(gateway())).toEqual(before)
     expect(await storedNames(gateway())).not.toContain("cancelled.bin")
     // The focus is not lost when the pressed button disappears.
@@ -101,7 +101,7 @@ describe.runIf(hasBrowser)("uploads", () => {
     await panel.getByRole("button", { name: "Transcribe", exact: true }).click()
     await expect.poll(() => progressSeen(site.page).then((seen) => seen.length)).toBeGreaterThan(2)
     await panel.getByRole("button", { name: "Cancel" }).click()
-    await panel.getByText("Canceled", { exact: true }).waitFor()
+    await panel.getByText("Cancelled", { exact: true }).waitFor()
     await expect.poll(() => partsOnDisk(gateway())).toEqual(before)
   })
 })

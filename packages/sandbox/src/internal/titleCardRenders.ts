@@ -65,7 +65,7 @@ const pieceSize = 65_536
  */
 const overhead = 1024
 
-const cancelled: VideoStatus = { status: "failed", message: "the job was canceled" }
+const cancelled: VideoStatus = { status: "failed", message: "the job was cancelled" }
 
 /** Closing the scope ends every render. */
 export const make = Effect.fnUntraced(function* (options?: Options): Effect.fn.Return<Renders, never, Scope.Scope> {

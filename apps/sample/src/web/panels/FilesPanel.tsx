@@ -70,7 +70,7 @@ export const FilesPanel = ({ active, signedIn }: Props) => {
         onSubmit={submit}
         running={Math.round((uploaded ?? 0) * 100) === 100 ? "Storing …" : "Uploading …"}
         done={({ id }) => `Stored as ${id}`}
-        cancelled="Canceled: nothing was stored"
+        cancelled="Cancelled: nothing was stored"
         progress={uploaded}
       >
         <Dropzone label="Drop a file here, or choose one" hint="Any kind, up to 2 GB." file={file} onFile={choose} />

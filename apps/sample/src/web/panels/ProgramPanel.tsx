@@ -80,7 +80,7 @@ const StepLine = ({ event, hasEnded, step }: StepProps) => (
 const StepState = ({ event, hasEnded }: { readonly event: Event; readonly hasEnded: boolean }) => {
   switch (event._tag) {
     case "Started":
-      return <p className="hint">{hasEnded ? "Canceled" : "Running …"}</p>
+      return <p className="hint">{hasEnded ? "Cancelled" : "Running …"}</p>
     case "VideoChanged":
       return (
         <p className="hint">

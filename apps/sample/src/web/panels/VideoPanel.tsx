@@ -130,7 +130,7 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
         onSubmit={submit}
         running={isConnectionLost ? "Connection lost. Reconnecting …" : runningText(job)}
         cancelled={
-          job === undefined || job.status === "cancelled" ? "Canceled" : "Stopped waiting; the job may still run"
+          job === undefined || job.status === "cancelled" ? "Cancelled" : "Stopped waiting; the job may still run"
         }
         done={() => "The video is ready"}
         progress={job?.status === "in_progress" ? job.progress : undefined}

@@ -12,7 +12,7 @@ interface Props<A> {
   readonly running: string
   /** The status when it succeeded. Default: empty. */
   readonly done?: (value: A) => string
-  /** The status when it was canceled. Default: `Canceled`. */
+  /** The status when it was canceled. Default: `Cancelled`. */
   readonly cancelled?: string
   /** From 0 to 1. Undefined: unknown. */
   readonly progress?: number | undefined
@@ -54,7 +54,7 @@ export const TaskForm = <A,>({
 
 const statusOf = <A,>(
   { state }: Task<A>,
-  { cancelled = "Canceled", done, running }: Pick<Props<A>, "cancelled" | "done" | "running">
+  { cancelled = "Cancelled", done, running }: Pick<Props<A>, "cancelled" | "done" | "running">
 ): string => {
   switch (state._tag) {
     case "Running":
