@@ -57,12 +57,13 @@ const isText = (ast: SchemaAST.AST): boolean =>
     : ast._tag === "String" || (ast._tag === "Literal" && typeof ast.literal === "string")
 
 /**
- * Whether a column stores this value as it is, for columns of texts. Most columns are, and a schema
- * takes several times as long to say so.
+ * Whether a column stores this value as it is, for columns of texts and numbers. Most columns are,
+ * and a schema takes several times as long to say so. A column of numbers takes any whole number.
  */
 const isPlain = (ast: SchemaAST.AST): ((value: unknown) => boolean) => {
-  if (ast.encoding === undefined && ast.checks === undefined) {
-    if (ast._tag === "String") return Predicate.isString
+  if (ast.encoding === undefined) {
+    if (ast._tag === "Number") return Number.isSafeInteger
+    if (ast._tag === "String" && ast.checks === undefined) return Predicate.isString
     if (ast._tag === "Null") return Predicate.isNull
     if (ast._tag === "Union") return Predicate.some(ast.types.map(isPlain))
   }
