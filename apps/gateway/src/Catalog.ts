@@ -1,12 +1,11 @@
 /** What people and programs read about the upstreams, and about the models and their offers. */
 import type { Offer } from "@model-gateway/offers/Offer"
-import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import type { Pricing, VideoPrice } from "@model-gateway/offers/Pricing"
+import * as Price from "@model-gateway/offers/Price"
+import type { VideoPrice } from "@model-gateway/offers/Pricing"
 import type { Settings } from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/settings/Setting"
 import type { Duration } from "effect"
 import type { Offered, Upstream } from "./Offered.ts"
-import type { Price } from "./ModelSettings.ts"
 import * as Output from "./Output.ts"
 
 type Everything = Offered["Service"]
@@ -53,7 +52,7 @@ export interface ListedOffer {
   /** The upstream's id of the model. */
   readonly model: string
   /** Credits by unit, as in the settings file. */
-  readonly price: Price | "free"
+  readonly price: Price.Price | "free"
   /** The longest wait for one call. Null: that of the adapter. */
   readonly time_limit: string | null
   /** Where the gateway's credential is from, or why there is none. */
@@ -75,7 +74,7 @@ export const list = ({ offers, upstreams }: Everything, deadlines: Settings["dea
     const listed: ListedOffer = {
       upstream: provider,
       model: upstreamId,
-      price: offer.isFree ? "free" : priceOf(pricing),
+      price: offer.isFree ? "free" : Price.fromPricing(pricing),
       time_limit: limit === undefined ? null : Setting.formatDuration(limit),
       credential: offer.credential === undefined ? callersOnly : (sources.get(provider) ?? "none")
     }
@@ -97,22 +96,6 @@ const defaultLimit = (kind: Offer["kind"], deadlines: Settings["deadlines"]): Du
   }
 }
 
-const credits = MicroCredits.toCredits
-
-/** A price as the settings file states it. */
-const priceOf = (pricing: Pricing): Price => {
-  if ("prices" in pricing) {
-    const prices = pricing.prices.map(({ microCredits, ...filter }) => ({ ...filter, credits: credits(microCredits) }))
-    return pricing.unit === "second" ? { second: prices } : { video: prices }
-  }
-  if (pricing.unit === "token") {
-    return { input_tokens: credits(pricing.inputMicroCredits), output_tokens: credits(pricing.outputMicroCredits) }
-  }
-  return pricing.unit === "second"
-    ? { second: credits(pricing.microCredits) }
-    : { search_unit: credits(pricing.microCredits) }
-}
-
 const filterText = ({ audio, resolution }: Pick<VideoPrice, "audio" | "resolution">): string => {
   const parts = [resolution, audio === undefined ? undefined : audio ? "audio" : "no audio"].filter(
     (part) => part !== undefined
@@ -120,7 +103,7 @@ const filterText = ({ audio, resolution }: Pick<VideoPrice, "audio" | "resolutio
   return parts.length === 0 ? "" : ` (${parts.join(", ")})`
 }
 
-const perUnitText = (unit: string, price: NonNullable<Price["second"]>): string =>
+const perUnitText = (unit: string, price: NonNullable<Price.Price["second"]>): string =>
   typeof price === "number"
     ? `${price} per ${unit}`
     : price.map(({ credits, ...filter }) => `${credits} per ${unit}${filterText(filter)}`).join("; ")

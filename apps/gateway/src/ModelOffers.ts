@@ -1,9 +1,8 @@
 /** The models that the settings file defines, with the upstream of each of their offers. */
 import type { AnyAdapter } from "@model-gateway/providers/Adapters"
-import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import type { Model } from "@model-gateway/offers/Model"
+import * as Model from "@model-gateway/offers/Model"
 import type { Kind } from "@model-gateway/offers/Offer"
-import type { PerToken, PerVideo, Pricing } from "@model-gateway/offers/Pricing"
+import * as Price from "@model-gateway/offers/Price"
 import { nearest } from "@model-gateway/settings/Nearest"
 import { Effect } from "effect"
 import { Failure } from "./Failure.ts"
@@ -15,7 +14,7 @@ import * as Settings from "./Settings.ts"
 /** A model at one upstream. */
 export interface ModelOffer {
   readonly upstream: Upstream
-  readonly model: Model
+  readonly model: Model.Model
   /** Names its place in the settings file. */
   readonly source: string
 }
@@ -54,13 +53,13 @@ export const all = Effect.fnUntraced(function* (loaded: Loaded, upstreams: Reado
           message: `${at("upstream")} is "${upstream.name}", but ${adapter.title} has no ${kind} models.`
         })
       }
-      const pricing = offer.price === undefined ? builtIn?.pricing : pricingOf(offer.price)
+      const pricing = offer.price === undefined ? builtIn?.pricing : Price.toPricing(offer.price)
       const timeLimit = ModelSettings.durationOf(offer.timeLimit)
       const parameters = offer.parameters ?? builtIn?.parameters
       const model =
         pricing === undefined
           ? undefined
-          : modelOf(
+          : Model.make(
               kind,
               {
                 publicId,
@@ -75,8 +74,8 @@ export const all = Effect.fnUntraced(function* (loaded: Loaded, upstreams: Reado
         return yield* new Failure({
           message:
             offer.price === undefined
-              ? `${at()} has no "price", and the catalog has none for ${offer.model} of ${adapter.title}. Give ${units[kind]}.`
-              : `${at("price")} is not a price of a ${kind} model. Give ${units[kind]}.`
+              ? `${at()} has no "price", and the catalog has none for ${offer.model} of ${adapter.title}. Give ${Model.units[kind]}.`
+              : `${at("price")} is not a price of a ${kind} model. Give ${Model.units[kind]}.`
         })
       }
       offers.push({ upstream, model, source: at() })
@@ -107,62 +106,9 @@ const upstreamOf = (
 /**
  * The model of the catalog. An upstream id `*` stands for all that have no entry of their own.
  */
-const builtInOf = ({ models }: AnyAdapter, upstreamId: string, kind: Kind | undefined): Model | undefined => {
+const builtInOf = ({ models }: AnyAdapter, upstreamId: string, kind: Kind | undefined): Model.Model | undefined => {
   const ofKind = models.filter((model) => kind === undefined || model.kind === kind)
   return ofKind.find((model) => model.upstreamId === upstreamId) ?? ofKind.find((model) => model.upstreamId === "*")
 }
 
 const onlyKindOf = ({ kinds }: AnyAdapter): Kind | undefined => (kinds.length === 1 ? kinds[0] : undefined)
-
-/** The units that a model of each kind may charge by. */
-const units: Readonly<Record<Kind, string>> = {
-  rerank: `"search_unit", or "input_tokens" and "output_tokens"`,
-  transcription: `"second", or "input_tokens" and "output_tokens"`,
-  video: `"second" or "video"`
-}
-
-/** Micro-credits of a price, which may be a fraction of one. Without the float error. */
-const micro = (credits: number): number => Math.round(credits * MicroCredits.perCredit * 1e6) / 1e6
-
-const perVideo = (unit: PerVideo["unit"], prices: NonNullable<ModelSettings.Price["video"]>): PerVideo | undefined => {
-  const [first, ...others] =
-    typeof prices === "number"
-      ? [{ microCredits: micro(prices) }]
-      : prices.map(({ credits, ...filter }) => ({ ...filter, microCredits: micro(credits) }))
-  return first === undefined ? undefined : { unit, prices: [first, ...others] }
-}
-
-const perToken = ({ input_tokens, output_tokens }: ModelSettings.Price): PerToken => ({
-  unit: "token",
-  inputMicroCredits: micro(input_tokens ?? 0),
-  outputMicroCredits: micro(output_tokens ?? 0)
-})
-
-/**
- * What a price of the file is by. Undefined if it has no unit, or units that do not go together.
- */
-const pricingOf = (price: ModelSettings.Price): Pricing | undefined => {
-  const { search_unit, second, video } = price
-  const given = Object.keys(price).map((unit) => (unit.endsWith("_tokens") ? "tokens" : unit))
-  if (new Set(given).size !== 1) return undefined
-  if (search_unit !== undefined) return { unit: "search_unit", microCredits: micro(search_unit) }
-  if (typeof second === "number") return { unit: "second", microCredits: micro(second) }
-  if (second !== undefined) return perVideo("second", second)
-  return video === undefined ? perToken(price) : perVideo("video", video)
-}
-
-type Described = Omit<Model, "kind" | "pricing">
-
-/** The model, if a model of its kind can have this price. */
-const modelOf = (kind: Kind, described: Described, pricing: Pricing): Model | undefined => {
-  switch (kind) {
-    case "rerank":
-      return pricing.unit === "search_unit" || pricing.unit === "token" ? { ...described, kind, pricing } : undefined
-    case "transcription":
-      return pricing.unit === "token" || (pricing.unit === "second" && !("prices" in pricing))
-        ? { ...described, kind, pricing }
-        : undefined
-    case "video":
-      return pricing.unit === "second" || pricing.unit === "video" ? { ...described, kind, pricing } : undefined
-  }
-}

@@ -7,8 +7,9 @@
  * `description` says what a key does, and `expected` completes "which is not …".
  */
 import * as Identifiers from "@model-gateway/core/Identifiers"
-import { Resolution } from "@model-gateway/core/Video"
 import { adapters } from "@model-gateway/providers/Adapters"
+import { DataPolicy } from "@model-gateway/offers/DataPolicy"
+import { Price } from "@model-gateway/offers/Price"
 import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 import { Duration, JsonSchema, Option, Predicate, Schema } from "effect"
 
@@ -43,29 +44,6 @@ export const baseUrlAllowed = "an http:// or https:// URL without user name, que
 /** Names a variable of the environment, so that the file need not hold the secret. */
 const Reference = Schema.Struct({ env: Schema.NonEmptyString })
 
-/** What the provider declares of the data in requests. */
-const DataPolicy = Schema.Struct({
-  training: Schema.optionalKey(
-    Schema.Boolean.annotate({ expected: "true or false", description: "Whether it may train models on requests" })
-  ),
-  retainsPrompts: Schema.optionalKey(
-    Schema.Boolean.annotate({
-      expected: "true or false",
-      description: "Whether it keeps anything of a request after it answered it. false: zero data retention"
-    })
-  ),
-  promptRetentionDays: Schema.optionalKey(
-    Schema.Finite.check(Schema.isGreaterThan(0)).annotate({
-      expected: "a number of days above 0",
-      description: "After how many days it deletes what it keeps"
-    })
-  )
-}).annotate({
-  expected: 'an object such as { "training": false, "retainsPrompts": true, "promptRetentionDays": 30 }',
-  description:
-    "What the provider declares of the data in requests, which callers can require with `data_collection` and `zdr`. What is left out is not known. Default: what the catalog has of the public service; nothing at another `baseUrl`"
-})
-
 const expectedUpstream = 'an object such as { "adapter": "openai", "baseUrl": "https://whisper.internal/v1" }'
 
 /** An upstream: one address that speaks an adapter's API. */
@@ -87,42 +65,13 @@ const Upstream = Schema.Struct({
     checked("The URL of the API. Default: that of the adapter", baseUrlAllowed, Schema.is(UpstreamHttp.BaseUrl))
   ),
   timeLimit: Schema.optionalKey(timeLimit("The longest wait for one call, for offers that state none")),
-  dataPolicy: Schema.optionalKey(DataPolicy)
-}).annotate({ expected: expectedUpstream, description: "An upstream, under its name in `provider` of requests" })
-
-const Credits = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
-
-const VideoPrice = Schema.Struct({
-  resolution: Schema.optionalKey(Resolution),
-  audio: Schema.optionalKey(Schema.Boolean),
-  credits: Credits
-})
-
-const oneOrMore = Schema.Union([Credits, Schema.Array(VideoPrice).check(Schema.isMinLength(1))]).annotate({
-  expected: 'a number of credits, or a list such as [{ "resolution": "1080p", "audio": true, "credits": 0.4 }]'
-})
-
-const credits = Credits.annotate({ expected: "a number of credits from 0 to 1000000" })
-
-/** What an offer charges, in credits. */
-const Price = Schema.Struct({
-  search_unit: Schema.optionalKey(credits.annotate({ description: "Credits per search unit: up to 100 documents" })),
-  second: Schema.optionalKey(
-    oneOrMore.annotate({
+  dataPolicy: Schema.optionalKey(
+    DataPolicy.annotate({
       description:
-        "Credits per second of audio or video. For video also a list of prices by `resolution` and `audio`, of which the first that matches applies"
+        "What the provider declares of the data in requests, which callers can require with `data_collection` and `zdr`. What is left out is not known. Default: what the catalog has of the public service; nothing at another `baseUrl`"
     })
-  ),
-  video: Schema.optionalKey(oneOrMore.annotate({ description: "Credits per video, or a list as for `second`" })),
-  input_tokens: Schema.optionalKey(credits.annotate({ description: "Credits per million input tokens" })),
-  output_tokens: Schema.optionalKey(credits.annotate({ description: "Credits per million output tokens. Default: 0" }))
-}).annotate({
-  expected: 'an object of credits by unit, such as { "search_unit": 0.002 }',
-  description: "What callers pay, in credits by unit. Default: the price of the built-in catalog"
-})
-
-/** What an offer charges, as the file states it. */
-export type Price = typeof Price.Type
+  )
+}).annotate({ expected: expectedUpstream, description: "An upstream, under its name in `provider` of requests" })
 
 /** What a request may name: Postgres cannot store every text with the charge. */
 const isStorable = Schema.makeFilter(Schema.is(Identifiers.ModelId))
@@ -136,7 +85,11 @@ const Offer = Schema.Struct({
     description: "The name of an upstream: an adapter's own, or one under `upstreams`"
   }),
   model: Name.annotate({ expected: "the upstream's id of a model", description: "The model's id at the upstream" }),
-  price: Schema.optionalKey(Price),
+  price: Schema.optionalKey(
+    Price.annotate({
+      description: "What callers pay, in credits by unit. Default: the price of the catalog"
+    })
+  ),
   timeLimit: Schema.optionalKey(
     timeLimit("The longest wait for one call. Default: that of the upstream, then the service's")
   ),

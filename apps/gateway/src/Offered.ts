@@ -2,7 +2,8 @@
 import type { AnyAdapter } from "@model-gateway/providers/Adapters"
 import type { Upstream as AdapterUpstream } from "@model-gateway/offers/Adapter"
 import type { FileApi } from "@model-gateway/offers/FileApi"
-import type { DataPolicy, Offers } from "@model-gateway/offers/Offer"
+import type { DataPolicy } from "@model-gateway/offers/DataPolicy"
+import type { Offers } from "@model-gateway/offers/Offer"
 import { Context, type Duration } from "effect"
 
 /** An upstream with its adapter. */

@@ -15,6 +15,7 @@ import { isMaxCharacters } from "./internal/characters.ts"
 import { call } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
+import { isDay } from "./unstable/Day.ts"
 
 const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
@@ -101,12 +102,6 @@ export const listActivityOperation = Operation.make("listActivity", "GET", "/act
   error: managementErrors
 })
 
-/** Whether a day exists: `2026-02-30` does not. */
-const isDay = (date: string): boolean => {
-  const millis = Date.parse(`${date}T00:00:00Z`)
-  return !Number.isNaN(millis) && new Date(millis).toISOString().startsWith(date)
-}
-
 /**
  * @category endpoints
  * @since 0.1.0
@@ -114,13 +109,7 @@ const isDay = (date: string): boolean => {
 export const listActivityEndpoint = Operation.endpoint(listActivityOperation, () => ({
   query: {
     /** Only this UTC day, as `YYYY-MM-DD`. Default: the current day and the 30 before it. */
-    date: Schema.optionalKey(
-      Schema.String.check(
-        Schema.makeFilter((date) => /^\d{4}-\d{2}-\d{2}$/.test(date) && isDay(date), {
-          expected: "a day as YYYY-MM-DD"
-        })
-      )
-    ),
+    date: Schema.optionalKey(Schema.String.check(Schema.makeFilter(isDay, { expected: "a day as YYYY-MM-DD" }))),
     /** Only requests of this API key, or of its ephemeral keys. Default: of all keys. */
     api_key_hash: Schema.optionalKey(KeyHash),
     /**

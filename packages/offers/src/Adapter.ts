@@ -8,8 +8,9 @@
  */
 import { Config, Data, type Duration, Effect, Schema } from "effect"
 import type { HttpClient } from "effect/http"
+import type { DataPolicy } from "./DataPolicy.ts"
 import type { Model } from "./Model.ts"
-import { type Credential, type DataPolicy, gatewayCredential, type Kind, type Offers } from "./Offer.ts"
+import { type Credential, gatewayCredential, type Kind, type Offers } from "./Offer.ts"
 import * as UpstreamHttp from "./UpstreamHttp.ts"
 
 /**

@@ -6,7 +6,7 @@
  * @since 0.1.0
  */
 import type { Duration, Schema } from "effect"
-import type { PerSearchUnit, PerSecond, PerToken, PerVideo } from "./Pricing.ts"
+import type { PerSearchUnit, PerSecond, PerToken, PerVideo, Pricing } from "./Pricing.ts"
 
 /** What a model of any kind has. */
 interface ModelBase {
@@ -25,6 +25,10 @@ interface ModelBase {
    * adapter documents its own. Default: what the adapter says.
    */
   readonly parameters?: Schema.JsonObject
+  /** The day on which the model ends at its provider: `2027-02-26`. Default: none is known. */
+  readonly expiresOn?: string
+  /** Whether the price was read elsewhere than at the provider. Default: false. */
+  readonly hasUnconfirmedPrice?: boolean
 }
 
 /**
@@ -67,3 +71,42 @@ export interface VideoModel extends ModelBase {
  * @since 0.1.0
  */
 export type Model = RerankModel | TranscriptionModel | VideoModel
+
+/**
+ * What a model has beside its kind and its price.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Description extends ModelBase {}
+
+/**
+ * The model. Undefined if a model of its kind cannot have this price.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (kind: Model["kind"], description: Description, pricing: Pricing): Model | undefined => {
+  switch (kind) {
+    case "rerank":
+      return pricing.unit === "search_unit" || pricing.unit === "token" ? { ...description, kind, pricing } : undefined
+    case "transcription":
+      return pricing.unit === "token" || (pricing.unit === "second" && !("prices" in pricing))
+        ? { ...description, kind, pricing }
+        : undefined
+    case "video":
+      return pricing.unit === "second" || pricing.unit === "video" ? { ...description, kind, pricing } : undefined
+  }
+}
+
+/**
+ * The units that a model of each kind may charge by, for messages.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const units: Readonly<Record<Model["kind"], string>> = {
+  rerank: `"search_unit", or "input_tokens" and "output_tokens"`,
+  transcription: `"second", or "input_tokens" and "output_tokens"`,
+  video: `"second" or "video"`
+}

@@ -9,6 +9,7 @@
  * @since 0.1.0
  */
 import type { Duration, Effect, Redacted, Schema, Stream } from "effect"
+import type { DataPolicy } from "./DataPolicy.ts"
 import type { Model } from "./Model.ts"
 import type { MicroCredits } from "./MicroCredits.ts"
 import type { Passthrough } from "./Passthrough.ts"
@@ -51,22 +52,6 @@ export const gatewayCredential = (secret?: Redacted.Redacted<string>): Credentia
   secret === undefined ? { id: "gateway" } : { id: "gateway", secret }
 
 /**
- * What a provider declares of the data in requests. What is absent is not known, and does not count
- * as a promise.
- *
- * @category models
- * @since 0.1.0
- */
-export interface DataPolicy {
-  /** Whether it may train models on requests. */
-  readonly training?: boolean
-  /** Whether it keeps anything of a request after it answered it. */
-  readonly retainsPrompts?: boolean
-  /** After how many days it deletes what it keeps. */
-  readonly promptRetentionDays?: number
-}
-
-/**
  * What an offer states about itself, whatever its kind.
  *
  * @category models
@@ -81,6 +66,10 @@ export interface OfferBase {
   readonly provider: string
   /** Display name of the model. */
   readonly name: string
+  /** The day on which the model ends at the provider. Default: none is known. */
+  readonly expiresOn?: string
+  /** Whether the price was read elsewhere than at the provider. Default: false. */
+  readonly hasUnconfirmedPrice?: boolean
   /** Whether requests count toward the key's free requests of the day instead of its credits. */
   readonly isFree: boolean
   /**
@@ -117,16 +106,23 @@ export interface OfferBase {
  * @since 0.1.0
  */
 export const ofModel = ({
+  expiresOn,
+  hasUnconfirmedPrice,
   name,
   publicId,
   timeLimit,
   upstreamId
-}: Model): Pick<OfferBase, "publicId" | "upstreamId" | "name" | "isFree" | "timeLimit"> => ({
+}: Model): Pick<
+  OfferBase,
+  "publicId" | "upstreamId" | "name" | "isFree" | "timeLimit" | "expiresOn" | "hasUnconfirmedPrice"
+> => ({
   publicId,
   upstreamId,
   name,
   isFree: false,
-  ...(timeLimit === undefined ? {} : { timeLimit })
+  ...(timeLimit === undefined ? {} : { timeLimit }),
+  ...(expiresOn === undefined ? {} : { expiresOn }),
+  ...(hasUnconfirmedPrice === true ? { hasUnconfirmedPrice } : {})
 })
 
 /**

@@ -1,5 +1,6 @@
 /** Offers whose answers are scripted by a test. */
-import { type Credential, type DataPolicy, gatewayCredential, type Offers } from "@model-gateway/offers/Offer"
+import type { DataPolicy } from "@model-gateway/offers/DataPolicy"
+import { type Credential, gatewayCredential, type Offers } from "@model-gateway/offers/Offer"
 import { cost, searchUnits } from "@model-gateway/offers/Pricing"
 import type { ProviderError } from "@model-gateway/offers/ProviderError"
 import type { RerankRequest, RerankResponse } from "@model-gateway/offers/Rerank"

@@ -1,6 +1,6 @@
 /** What callers require of providers, over HTTP, for each kind of request. */
 import { expect, it } from "@effect/vitest"
-import type { DataPolicy } from "@model-gateway/offers/Offer"
+import type { DataPolicy } from "@model-gateway/offers/DataPolicy"
 import { Effect, Schema } from "effect"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
