@@ -1,5 +1,5 @@
 import { adapters } from "@model-gateway/providers/Adapters"
-import { dataPolicies, models } from "@model-gateway/providers/Catalog"
+import * as Catalog from "@model-gateway/providers/Catalog"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/settings/Setting"
 import { ConfigProvider, Effect } from "effect"
@@ -37,18 +37,22 @@ describe("the documentation of the settings", () => {
     expect(missing.map(({ name }) => name)).toEqual([])
   })
 
-  it.each(models)("says on the page of the upstream where the price of $publicId is from", ({ adapter, source }) => {
-    const { page, readFrom = page, readOn } = source
-    const text = readFileSync(join(docs, "reference", "upstreams", `${adapter}.md`), "utf8").replaceAll(/\s+/g, " ")
-    for (const stated of [page, ...(readFrom.match(/https:\S+/g) ?? [readFrom]), readOn]) expect(text).toContain(stated)
-  })
+  it.each(Catalog.builtIn.models)(
+    "says on the page of the upstream where the price of $publicId is from",
+    ({ adapter, source }) => {
+      const { page, read_from = page, read_on } = source
+      const text = readFileSync(join(docs, "reference", "upstreams", `${adapter}.md`), "utf8").replaceAll(/\s+/g, " ")
+      for (const stated of [page, ...(read_from.match(/https:\S+/g) ?? [read_from]), read_on])
+        expect(text).toContain(stated)
+    }
+  )
 
-  it.each(Object.entries(dataPolicies))(
+  it.each(Object.entries(Catalog.builtIn.dataPolicies))(
     "says on the page of %s where its data policy is from",
     (adapter, { source }) => {
-      const { page, readFrom = page, readOn } = source
+      const { page, read_from = page, read_on } = source
       const text = readFileSync(join(docs, "reference", "upstreams", `${adapter}.md`), "utf8").replaceAll(/\s+/g, " ")
-      for (const stated of [page, readFrom, readOn]) expect(text).toContain(stated)
+      for (const stated of [page, read_from, read_on]) expect(text).toContain(stated)
     }
   )
 
