@@ -1,14 +1,14 @@
 // Every field of a request, at every model of every adapter: none gets lost. A field is in what the
 // upstream is sent, or a warning names it, or the request is refused with an issue that names it.
 //
-// A new adapter is in here by itself. One without built-in models needs an entry in `others`.
-import { assert, describe, it } from "@effect/vitest"
+// A new adapter is in here by itself. One without built-in models needs an entry in
+// `support/models.ts`. The results are the tables of the reference page.
+import { assert, describe, expect, it } from "@effect/vitest"
 import type { Issue } from "@model-gateway/core/GatewayError"
 import { AspectRatio, Resolution } from "@model-gateway/core/Video"
 import { Effect, FileSystem, Redacted, Result } from "effect"
 import { adapters, type AnyAdapter } from "../src/Adapters.ts"
 import * as AudioSource from "@model-gateway/offers/AudioSource"
-import type { Model } from "@model-gateway/offers/Model"
 import {
   gatewayCredential,
   type Offer,
@@ -22,28 +22,9 @@ import * as Transcription from "@model-gateway/offers/Transcription"
 import * as Video from "@model-gateway/offers/Video"
 import { type Double, type Recorded, startDouble } from "@model-gateway/test-doubles/Double"
 import { mp4Uri } from "@model-gateway/test-doubles/Mp4Double"
+import { modelsOf, pathOf } from "./support/models.ts"
+import { expectTables, table } from "./support/table.ts"
 import { services, started } from "./support/transcription.ts"
-
-/** Models of the adapters that have none built in. */
-const others: Readonly<Record<string, (sent: string) => ReadonlyArray<Model>>> = {
-  gateway: () => [
-    { ...base("rerank"), pricing: { unit: "search_unit", microCredits: 1 }, parameters: { image_documents: true } },
-    { ...base("transcription"), pricing: { unit: "second", microCredits: 1 } },
-    { ...base("video"), pricing: { unit: "second", microCredits: 1 } }
-  ],
-  command: (sent) =>
-    [["{file}"], ["{file}", "{language}", "{temperature}"]].map((words) => ({
-      ...base("transcription"),
-      publicId: `local/${words.length}`,
-      pricing: { unit: "second", microCredits: 1 },
-      parameters: {
-        command: ["/bin/sh", "-c", 'cat "$1" > "$0"; shift; echo "$@" >> "$0"; exit 1', sent, ...words],
-        output: "json"
-      }
-    }))
-}
-
-const base = <K extends Model["kind"]>(kind: K) => ({ kind, publicId: `a/${kind}`, upstreamId: kind, name: kind })
 
 /** What the adapter's answers, not its requests, are made of. */
 const fromAnswers: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -56,6 +37,8 @@ const fromAnswers: Readonly<Record<string, ReadonlyArray<string>>> = {
 /** A field, and requests that differ in it. Of several fields, all may be named in an issue. */
 interface Field<Request> {
   readonly names: ReadonlyArray<string>
+  /** What the table calls it. Empty: the table leaves it out. Default: the first name. */
+  readonly title?: string
   /** Undefined: the field is left out. */
   readonly values: ReadonlyArray<{ readonly [K in keyof Request]?: Request[K] | undefined }>
 }
@@ -97,18 +80,35 @@ const accepted = Effect.fnUntraced(function* <Request extends object>(
   }
 })
 
+/** What an offer does with a field: forwards it, ignores it with a warning, or refuses it. */
+type Treatment = "yes" | "warning" | "no"
+
+/** By kind, field and provider: what each offer does. */
+const results = new Map<Offer["kind"], Map<string, Map<string, Array<Treatment>>>>()
+
+const record = ({ kind, provider }: Offer, title: string, treatment: Treatment): void => {
+  const fields = results.get(kind) ?? new Map<string, Map<string, Array<Treatment>>>()
+  const providers = fields.get(title) ?? new Map<string, Array<Treatment>>()
+  providers.set(provider, [...(providers.get(provider) ?? []), treatment])
+  results.set(kind, fields.set(title, providers))
+}
+
 /** Fails if a field of the request gets lost. */
 const nothingLost = Effect.fnUntraced(function* <Request extends object>(
-  { provider, publicId }: Offer,
+  offer: Offer,
   least: Request,
   fields: ReadonlyArray<Field<Request>>,
   attempt: Try<Request>
 ) {
+  const { provider, publicId } = offer
   const request = yield* accepted(least, fields, attempt)
+  const isWarned = (field: Field<Request>, { warnings }: Extract<Outcome, { readonly _tag: "Sent" }>) =>
+    warnings.some((sentence) => isNamed(field, sentence))
   for (const field of fields) {
     const where = `${field.names[0]} at ${publicId}`
     const sent: Array<string> = []
     let named = 0
+    let treatment: Treatment = "no"
     for (const value of field.values) {
       const outcome = yield* attempt(written(request, value))
       if (outcome._tag === "Refused") {
@@ -117,12 +117,20 @@ const nothingLost = Effect.fnUntraced(function* <Request extends object>(
           `${where} is refused as ${JSON.stringify(outcome.issues)}`
         )
         named++
-      } else if (outcome.warnings.some((sentence) => isNamed(field, sentence))) {
+      } else if (isWarned(field, outcome)) {
         named++
+        treatment = "warning"
       } else {
         sent.push(outcome.sent)
       }
     }
+    // An offer may take a field that it does not take beside others.
+    for (const value of sent.length > 0 ? [] : field.values) {
+      const alone = yield* attempt(written(least, value))
+      if (alone._tag === "Sent" && !isWarned(field, alone)) sent.push(alone.sent)
+    }
+    const { names, title = names[0] ?? "" } = field
+    if (title !== "") record(offer, title, sent.length > 0 ? "yes" : treatment)
     if (sent.length === 0 || fromAnswers[provider]?.some((name) => field.names.includes(name)) === true) continue
     assert.strictEqual(new Set(sent).size, sent.length, `${where} gets lost`)
     // The only value that a model takes may be what it always does.
@@ -134,6 +142,7 @@ const credential = gatewayCredential(Redacted.make("test-secret-0123456789"))
 
 const optionsOf = (adapter: AnyAdapter, name = "x_option") => ({
   names: [`provider.options.${adapter.name}`],
+  title: "provider.options",
   values:
     adapter.name === "gateway"
       ? [{ options: { order: ["one"] } }, { options: { order: ["two"] } }]
@@ -169,6 +178,7 @@ const rerank = (adapter: AnyAdapter, offer: RerankOffer, sent: Effect.Effect<str
       },
       {
         names: ["documents.0.image"],
+        title: "documents[].image",
         values: ["f", "g"].map((name) => ({ documents: [{ image: `https://example.com/${name}.png` }, { text: "b" }] }))
       },
       { names: ["top_n"], values: [{ top_n: 1 }, { top_n: 2 }] },
@@ -193,11 +203,12 @@ const transcription = (adapter: AnyAdapter, offer: TranscriptionOffer, sent: Eff
     offer,
     { ...audio("of nothing"), timestamp_granularities: [] },
     [
-      { names: ["file"], values: [audio("one two"), audio("three four")] },
+      { names: ["file"], title: "file, input_audio", values: [audio("one two"), audio("three four")] },
       { names: ["language"], values: [{ language: "de" }, { language: "fr" }] },
       { names: ["temperature"], values: [{ temperature: 0.25 }, { temperature: 0.75 }] },
       {
         names: ["timestamp_granularities", "response_format"],
+        title: "verbose_json, timestamp_granularities",
         values: [{ timestamp_granularities: ["word", "segment"] }, { timestamp_granularities: ["segment"] }]
       },
       optionsOf(adapter)
@@ -257,6 +268,7 @@ const video = (adapter: AnyAdapter, offer: VideoOffer, sent: Effect.Effect<strin
       },
       {
         names: pixels,
+        title: "resolution",
         values: sorted(Resolution.literals, resolutions).map((resolution) => ({
           resolution,
           aspect_ratio: first.aspect_ratio,
@@ -265,6 +277,7 @@ const video = (adapter: AnyAdapter, offer: VideoOffer, sent: Effect.Effect<strin
       },
       {
         names: pixels,
+        title: "aspect_ratio",
         values: sorted(AspectRatio.literals, aspect_ratios).map((aspect_ratio) => ({
           resolution: first.resolution,
           aspect_ratio,
@@ -273,6 +286,7 @@ const video = (adapter: AnyAdapter, offer: VideoOffer, sent: Effect.Effect<strin
       },
       {
         names: pixels,
+        title: "size",
         values: ["16x16", "64x64", ...sizes.map(({ size }) => size)].map((size) => ({
           resolution: undefined,
           aspect_ratio: undefined,
@@ -280,15 +294,21 @@ const video = (adapter: AnyAdapter, offer: VideoOffer, sent: Effect.Effect<strin
         }))
       },
       { names: ["seed"], values: [{ seed: 7 }, { seed: 8 }] },
-      { names: ["frame_images"], values: [frames("a"), frames("b")] },
-      { names: ["frame_images"], values: [frames("a", "c"), frames("a", "d")] },
+      { names: ["frame_images"], title: "frame_images: first frame", values: [frames("a"), frames("b")] },
+      {
+        names: ["frame_images"],
+        title: "frame_images: first and last frame",
+        values: [frames("a", "c"), frames("a", "d")]
+      },
       ...[image, audio, clip].map((referenceOf) => ({
         names: ["input_references"],
+        title: `input_references: ${referenceOf("e").type}`,
         values: ["e", "f"].map((name) => ({ input_references: [referenceOf(name)] }))
       })),
       // In the request with every field, all three.
       {
         names: ["input_references"],
+        title: "",
         values: ["e", "f"].map((name) => ({ input_references: [image(name), audio(name), clip(name)] }))
       },
       { names: ["generate_audio"], values: [{ generate_audio: true }, { generate_audio: false }] },
@@ -319,13 +339,9 @@ const offered = Effect.fnUntraced(function* (adapter: AnyAdapter) {
   const fileSystem = yield* FileSystem.FileSystem
   const file = `${yield* fileSystem.makeTempDirectoryScoped()}/sent`
   const double = yield* started(() => startDouble({ answerTo: () => ({ status: 500 }) }))
-  const models = others[adapter.name]?.(file) ?? adapter.models
+  const models = modelsOf(adapter, file)
   assert.isNotEmpty(models, `give ${adapter.name} models in this test`)
-  const path =
-    adapter.defaultBaseUrl === undefined || adapter.defaultBaseUrl === ""
-      ? ""
-      : new URL(adapter.defaultBaseUrl).pathname
-  const upstream = { name: adapter.name, baseUrl: `${double.url}${path === "/" ? "" : path}`, credential }
+  const upstream = { name: adapter.name, baseUrl: `${double.url}${pathOf(adapter)}`, credential }
   const fromFile = fileSystem.readFileString(file).pipe(
     Effect.tap(fileSystem.remove(file)),
     Effect.orElseSucceed(() => undefined)
@@ -333,6 +349,16 @@ const offered = Effect.fnUntraced(function* (adapter: AnyAdapter) {
   const sent = Effect.flatMap(takeFrom(double), (text) => (text === undefined ? fromFile : Effect.succeed(text)))
   return { offers: yield* adapter.offers(upstream, models), sent }
 })
+
+/** The headings of the page. */
+const titles: Readonly<Record<Offer["kind"], string>> = {
+  rerank: "Rerank",
+  transcription: "Transcription",
+  video: "Video"
+}
+
+/** The fields that no adapter serves. */
+const unserved: { readonly [K in Offer["kind"]]?: ReadonlyArray<string> } = {}
 
 const of = (kind: Offer["kind"]) =>
   adapters.filter(({ kinds }) => kinds.includes(kind)).map((each) => [each.name, each] as const)
@@ -374,4 +400,30 @@ describe("every adapter", () => {
       limit
     )
   }
+
+  /** One word for all offers of an adapter. */
+  const cellOf = (treatments: ReadonlyArray<Treatment> = []): string => {
+    if (treatments.length === 0) return ""
+    if (treatments.every((treatment) => treatment === "yes")) return "yes"
+    if (treatments.includes("yes")) return "some models"
+    return treatments.includes("warning") ? "ignored" : "no"
+  }
+
+  it("is in the tables of the reference page (written by vitest run --update)", async () => {
+    const tables = [...results].map(([kind, fields]) => {
+      const names = of(kind).map(([name]) => name)
+      const rows = [...fields].map(([title, providers]) => [
+        `\`${title}\``,
+        ...names.map((name) => cellOf(providers.get(name)))
+      ])
+      expect(rows.flat()).not.toContain("")
+      // Every field is served by somebody.
+      expect(rows.filter((cells) => !cells.some((cell) => /yes|some/.test(cell))).map(([title]) => title)).toEqual(
+        unserved[kind] ?? []
+      )
+      return [`## ${titles[kind]}`, table(["", ...names.map((name) => `\`${name}\``)], rows)].join("\n\n")
+    })
+    expect(tables.length).toBe(Object.keys(titles).length)
+    await expectTables(new URL("../../../docs/reference/provider-parameters.md", import.meta.url), tables)
+  })
 })

@@ -113,6 +113,9 @@ const isPlain = (status: number): boolean => status >= 500 || [401, 402, 403, 40
 const descriptionOf = ({ description, location }: InvalidResponse): string =>
   location === undefined ? description : "a status that the operation does not return"
 
+const waitOf = ({ retryAfter }: CallFailure): Duration.Duration | undefined =>
+  retryAfter === undefined ? undefined : Duration.seconds(retryAfter)
+
 const reasonFor = (error: CallFailure, model: string, secrets: ReadonlyArray<Credential["secret"]>): Reason => {
   switch (error._tag) {
     case "TransportError":
@@ -122,12 +125,11 @@ const reasonFor = (error: CallFailure, model: string, secrets: ReadonlyArray<Cre
       return new Timeout()
     case "InvalidResponse":
       return isPlain(error.status)
-        ? reasonOf({ status: error.status, message: undefined, codes: [], retryAfter: undefined, model })
+        ? reasonOf({ status: error.status, message: undefined, codes: [], retryAfter: waitOf(error), model })
         : new BadResponse({ description: `status ${error.status} with ${descriptionOf(error)}` })
     default: {
       const {
         error: { message },
-        retryAfter,
         status
       } = error
       const phrase = `${phrases[error.error.code]}: `
@@ -138,7 +140,7 @@ const reasonFor = (error: CallFailure, model: string, secrets: ReadonlyArray<Cre
           status,
           message: SafeMessage.withoutSecrets(said, secrets),
           codes: [],
-          retryAfter: retryAfter === undefined ? undefined : Duration.seconds(retryAfter),
+          retryAfter: waitOf(error),
           model
         })
       )

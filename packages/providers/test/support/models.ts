@@ -1,0 +1,31 @@
+import type { Model } from "@model-gateway/offers/Model"
+import type { AnyAdapter } from "../../src/Adapters.ts"
+
+const base = <K extends Model["kind"]>(kind: K) => ({ kind, publicId: `a/${kind}`, upstreamId: kind, name: kind })
+
+/** Models of the adapters that have none built in. `sent`: a file for what a command receives. */
+const others: Readonly<Record<string, (sent: string) => ReadonlyArray<Model>>> = {
+  gateway: () => [
+    { ...base("rerank"), pricing: { unit: "search_unit", microCredits: 1 }, parameters: { image_documents: true } },
+    { ...base("transcription"), pricing: { unit: "second", microCredits: 1 } },
+    { ...base("video"), pricing: { unit: "second", microCredits: 1 } }
+  ],
+  command: (sent) =>
+    [["{file}"], ["{file}", "{language}", "{temperature}"]].map((words) => ({
+      ...base("transcription"),
+      publicId: `local/${words.length}`,
+      pricing: { unit: "second", microCredits: 1 },
+      parameters: {
+        command: ["/bin/sh", "-c", 'cat "$1" > "$0"; shift; echo "$@" >> "$0"; exit 1', sent, ...words],
+        output: "json"
+      }
+    }))
+}
+
+/** The models of an adapter, or else examples of what a settings file may define. */
+export const modelsOf = ({ models, name }: AnyAdapter, sent: string): ReadonlyArray<Model> =>
+  others[name]?.(sent) ?? models
+
+/** The path of an adapter's public API, such as `/v1`. */
+export const pathOf = ({ defaultBaseUrl = "" }: AnyAdapter): string =>
+  defaultBaseUrl === "" ? "" : new URL(defaultBaseUrl).pathname.replace(/\/$/, "")
