@@ -1,4 +1,4 @@
-/** What the rooms store of workspaces: see `WorkspacePart`. */
+/** What the folders store of workspaces: see `WorkspacePart`. */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as AccessPart from "./access/WorkspacePart.ts"

@@ -1,5 +1,5 @@
 /**
- * Deletes workspaces, and what belongs to them. Each room deletes its own part.
+ * Deletes workspaces, and what belongs to them. Each folder deletes its own part.
  *
  * A workspace that still has keys, files or unfinished requests is not deleted, so that nobody
  * loses what is in use. Its credits become those of the organization's default workspace. Its

@@ -24,7 +24,7 @@ export const migrations: Migrations = {
 }
 
 /**
- * The room that owns each table: a folder of `src`. Its SQL is the only one that names the table;
+ * The folder of `src` that owns each table. Its SQL is the only one that names the table;
  * a test says which exceptions there are.
  */
 export const owners: Readonly<Record<string, string>> = {

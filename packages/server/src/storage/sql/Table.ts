@@ -2,7 +2,7 @@
  * A table from its declaration: a `Model` whose fields are the columns.
  *
  * The names of columns, the reader of rows and the values of `INSERT` and `UPDATE` follow from it.
- * A column is named as its field, in snake case, unless the declaration says otherwise. The room
+ * A column is named as its field, in snake case, unless the declaration says otherwise. The folder
  * that owns a table declares it; migrations create it.
  */
 import { Predicate, Schema, SchemaAST, SchemaGetter } from "effect"

@@ -1,5 +1,5 @@
 /**
- * What a room stores of workspaces. Each room deletes its own part of a deleted workspace;
+ * What a folder stores of workspaces. Each folder deletes its own part of a deleted workspace;
  * `access/WorkspaceRemoval` asks them in the order of the list.
  */
 import { Context, type Effect } from "effect"
@@ -11,12 +11,12 @@ export interface DeletedWorkspace {
   readonly organizationId: string
 }
 
-/** The part of one room. What a room does not need is absent. */
+/** The part of one folder. What a folder does not need is absent. */
 export interface WorkspacePart {
-  /** Why the workspace cannot be deleted now. Undefined if nothing of this room is in use. */
+  /** Why the workspace cannot be deleted now. Undefined if nothing of this folder is in use. */
   readonly inUse?: (workspace: DeletedWorkspace) => Effect.Effect<string | undefined, SqlError>
   /**
-   * Deletes what few rows there are, in the transaction that deletes the workspace, and again later
+   * Deletes rows of which there are few, in the transaction that deletes the workspace, and again later
    * for what a request that ran at the same time has added.
    */
   readonly remove?: (workspace: DeletedWorkspace, now: number) => Effect.Effect<void, SqlError>
@@ -29,7 +29,7 @@ export interface WorkspacePart {
   readonly isEmpty?: (workspaceId: string) => Effect.Effect<boolean, SqlError>
 }
 
-/** The parts of all rooms. */
+/** The parts of all folders. */
 export class WorkspaceParts extends Context.Service<WorkspaceParts, ReadonlyArray<WorkspacePart>>()(
   "@model-gateway/server/storage/sql/WorkspacePart/WorkspaceParts"
 ) {}

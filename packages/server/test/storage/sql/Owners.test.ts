@@ -1,4 +1,4 @@
-/** Which room's SQL names which tables. */
+/** Which folder's SQL names which tables. */
 import { describe, expect, it } from "@effect/vitest"
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ interface Source {
   readonly code: string
 }
 
-/** The tables that a room's SQL names although another room owns them, each with the reason. */
+/** The tables that a folder's SQL names although another folder owns them, each with the reason. */
 const exceptions: Readonly<Record<string, ReadonlyArray<string>>> = {
   // The balance is in the row of the workspace, which each paid request reads and writes. Lists of
   // an organization find its workspaces.
@@ -38,9 +38,9 @@ const isWholeDatabase = (path: string) => /^storage\/(?:sql\/migrations\/|postgr
 const foreign = (sources: ReadonlyArray<Source>): ReadonlyArray<string> =>
   sources.flatMap(({ code, path }) => {
     if (isWholeDatabase(path)) return []
-    const room = path.split("/")[0] ?? path
+    const folder = path.split("/")[0] ?? path
     const named = [...code.matchAll(mention)].map((match) => match[1] ?? match[2] ?? "")
-    const wrong = new Set(named.filter((table) => owners[table] !== room && !exceptions[room]?.includes(table)))
+    const wrong = new Set(named.filter((table) => owners[table] !== folder && !exceptions[folder]?.includes(table)))
     return [
       ...[...wrong].toSorted().map((table) => `${path} names ${table} of ${owners[table]}/`),
       ...(dynamic.test(code) ? [`${path} names a table by an expression`] : [])
@@ -54,27 +54,27 @@ describe("a table", () => {
     code: readFileSync(join(src, path), "utf8")
   }))
 
-  it("is named in the SQL of its room only", () => {
+  it("is named in the SQL of its folder only", () => {
     expect(foreign(sources)).toEqual([])
   })
 
   it("has an owner that names it, and each exception is needed", () => {
-    const namedIn = (room: string) => {
-      const code = sources.filter(({ path }) => path.startsWith(`${room}/`) && !isWholeDatabase(path))
+    const namedIn = (folder: string) => {
+      const code = sources.filter(({ path }) => path.startsWith(`${folder}/`) && !isWholeDatabase(path))
       return new Set(code.flatMap(({ code }) => [...code.matchAll(mention)].map((match) => match[1] ?? match[2])))
     }
     const declared = [
-      ...Object.entries(owners).map(([table, room]) => `${room} ${table}`),
-      ...Object.entries(exceptions).flatMap(([room, tables]) => tables.map((table) => `${room} ${table}`))
+      ...Object.entries(owners).map(([table, folder]) => `${folder} ${table}`),
+      ...Object.entries(exceptions).flatMap(([folder, tables]) => tables.map((table) => `${folder} ${table}`))
     ]
     const unused = declared.filter((one) => {
-      const [room = "", table] = one.split(" ")
-      return !namedIn(room).has(table)
+      const [folder = "", table] = one.split(" ")
+      return !namedIn(folder).has(table)
     })
     expect(unused).toEqual([])
   })
 
-  it("would be found in the SQL of another room", () => {
+  it("would be found in the SQL of another folder", () => {
     const wrong = [
       { path: "video/A.ts", code: "sql`SELECT 1 FROM keys k\n  JOIN files f ON f.id = k.id WHERE events.body = ''`" },
       { path: "webhooks/A.ts", code: 'const table = "files"\nsql`DELETE FROM ${sql(table)} WHERE id = ${id}`' },

@@ -7,7 +7,7 @@ import { imports, packages, type Source, sources } from "./Workspace.ts"
 /**
  * From bottom to top. A folder, or a file beside the folders, imports only what comes before it.
  */
-const rooms = [
+const folders = [
   "internal",
   "GatewayServerConfig.ts",
   "observability",
@@ -39,11 +39,11 @@ if (server === undefined) throw new Error("packages/server is missing")
 /** `path` is relative to `src`. */
 const files = sources(server, "src").map(({ code, path }) => ({ code, path: path.replace(/^src\//, "") }))
 
-const roomOf = (path: string): string => path.split("/")[0] ?? path
+const folderOf = (path: string): string => path.split("/")[0] ?? path
 
-/** Whether a file of the room `from` may import a file of the room `to`. */
+/** Whether a file of the folder `from` may import a file of the folder `to`. */
 const mayImport = (from: string, to: string): boolean =>
-  from === to || (rooms.includes(to) && rooms.indexOf(to) < rooms.indexOf(from))
+  from === to || (folders.includes(to) && folders.indexOf(to) < folders.indexOf(from))
 
 /** The relative imports of a folder that is not below the importing one. */
 const upward = (from: ReadonlyArray<Source>): ReadonlyArray<string> =>
@@ -52,14 +52,14 @@ const upward = (from: ReadonlyArray<Source>): ReadonlyArray<string> =>
       imports(code)
         .filter((specifier) => specifier.startsWith("."))
         .map((specifier) => posix.join(posix.dirname(path), specifier))
-        .filter((to) => !mayImport(roomOf(path), roomOf(to)))
+        .filter((to) => !mayImport(folderOf(path), folderOf(to)))
         .map((to) => `${path} imports ${to}`)
     )
     .toSorted()
 
 describe("folders of the server", () => {
   it("are all in the list", () => {
-    expect(files.map(({ path }) => roomOf(path)).filter((room) => !rooms.includes(room))).toEqual([])
+    expect(files.map(({ path }) => folderOf(path)).filter((folder) => !folders.includes(folder))).toEqual([])
   })
 
   it("import in one direction", () => {
