@@ -121,7 +121,7 @@ export const listActivityEndpoint = Operation.endpoint(listActivityOperation, ()
     group_by: Schema.optionalKey(Schema.Literals(["workspace"])),
     /** The `next` of the page before. Default: the page starts with the newest day. */
     after: Schema.optionalKey(Schema.String.check(isMaxCharacters(4096))),
-    /** The most items to return, 1 to 2000. Default: 2000. A page of 2 MiB has fewer. */
+    /** The maximum number of items, 1 to 2000. Default: 2000. A page of 2 MiB has fewer. */
     limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 2000 }))),
     /** Refused: requests belong to API keys, not to users. Use `api_key_hash`. */
     user_id: Schema.optionalKey(Schema.String)

@@ -4,8 +4,7 @@
  * A request of the workspace then uses the stored key at its provider, and the provider bills the
  * owner of that key. The secret is stored encrypted and never returned.
  *
- * An addition to the specification. The shapes are those that the public gateway of this API family
- * publishes.
+ * An addition to the specification. Its shapes are those of OpenRouter's API.
  *
  * @since 0.1.0
  */

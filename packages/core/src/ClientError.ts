@@ -163,7 +163,7 @@ export interface InvalidResponseFields extends Call {
   readonly contentType?: string | undefined
   /**
    * The response's `Location`, if it had one: where a redirect leads, without user name, password,
-   * query and fragment, which may hold secrets.
+   * query and fragment, which may contain secrets.
    */
   readonly location?: string | undefined
   /** Seconds to wait before the next attempt, if the response has a `Retry-After`. */

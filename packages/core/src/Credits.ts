@@ -1,8 +1,7 @@
 /**
  * Reads the credits that were added and used. `Workspaces.addCredits` adds credits.
  *
- * An addition to the specification. The shape is the one that the public gateway of this API family
- * publishes.
+ * An addition to the specification. Its shape is that of OpenRouter's API.
  *
  * @since 0.1.0
  */

@@ -3,8 +3,7 @@
  * of a workspace is sent to its destinations as a trace or as a signed webhook.
  *
  * An addition to the specification, which says what the tracing metadata and the end-user
- * identifier are sent to. The shapes are those that the public gateway of this API family
- * publishes.
+ * identifier are sent to. Its shapes are those of OpenRouter's API.
  *
  * @since 0.1.0
  */
@@ -131,7 +130,8 @@ export const FilterRule = Schema.Struct({
 )
 
 /**
- * Which events are sent. An event is sent if it meets one of the groups; no group: all are sent.
+ * Which events are sent. An event is sent if it matches at least one group. Without groups, every
+ * event is sent.
  *
  * @category schemas
  * @since 0.1.0
@@ -142,7 +142,7 @@ export const FilterRules = Schema.Struct({
   /** The groups of rules, at most 20. */
   groups: Schema.Array(
     Schema.Struct({
-      /** Whether an event has to meet all rules, or one. Default: `and`. */
+      /** Whether an event must match all rules of the group, or at least one. Default: `and`. */
       logic: Schema.optionalKey(Schema.Literals(["and", "or"])),
       /** The rules of the group, at most 50. */
       rules: Schema.Array(FilterRule).check(isMaxItems(50))
@@ -523,7 +523,7 @@ export interface ListOptions extends OffsetPageOptions {
 }
 
 /**
- * Adds a place that gets a record of every paid request of the workspace from now on.
+ * Creates a destination. It gets a record of every paid request of the workspace from now on.
  *
  * @example
  * ```ts

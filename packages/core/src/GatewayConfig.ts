@@ -75,7 +75,7 @@ export type TransformClient = (client: HttpClient.HttpClient) => HttpClient.Http
 /**
  * The base URL is not the address of a gateway: it is not an HTTP or HTTPS URL, does not end in
  * `/api/v1`, or has credentials, a query or a fragment. The message shows the corrected URL. It
- * never quotes the original, which may hold a password.
+ * never quotes the original, which may contain a password.
  *
  * @category errors
  * @since 0.1.0
@@ -232,7 +232,7 @@ const wireNamesConfig = Config.schema(Schema.Literals(WireNames.presets), "MODEL
 
 const baseUrlName = "MODEL_GATEWAY_BASE_URL"
 
-/** Unlike `Config.URL`, its error does not quote the value, which may hold a password. */
+/** Unlike `Config.URL`, its error does not quote the value, which may contain a password. */
 const baseUrlConfig = Config.String(baseUrlName).pipe(
   Config.mapEffect((text) =>
     URL.canParse(text)

@@ -793,7 +793,7 @@ export const updateGuardrail = (id: string, request: UpdateRequest): Effect.Effe
   dataOf(call(updateGuardrailOperation, { params: { id }, json: request }))
 
 /**
- * Deletes a guardrail. Its keys have no guardrail afterwards, and so none of its limits.
+ * Deletes a guardrail. Its keys then have no guardrail, and none of its limits.
  *
  * @category calls
  * @since 0.1.0

@@ -108,8 +108,8 @@ export const Name = Schema.String.check(Schema.isMinLength(1), isMaxCharacters(2
 
 /**
  * A model's identifier in a request, as GET `/models` lists it: 1 to 256 characters without control
- * characters and unpaired surrogates. An identifier that stands for all that begin with it, such as
- * `tei/*`, lets callers write the rest, and databases index it.
+ * characters and unpaired surrogates. With a model such as `tei/*`, callers choose the rest of the
+ * identifier, and databases index it.
  *
  * @category schemas
  * @since 0.1.0
@@ -151,7 +151,8 @@ export const Timestamp = Schema.String.check(
 
 /**
  * Identifies one submission, so that a repeated request returns the first response: 1 to 255
- * printable ASCII characters in the `Idempotency-Key` header. Remembered for 24 hours.
+ * printable ASCII characters in the `Idempotency-Key` header. The service keeps the response for 24
+ * hours.
  *
  * @category schemas
  * @since 0.1.0
@@ -206,7 +207,7 @@ export const WorkspaceScope = { workspace_id: Schema.optionalKey(WorkspaceId) }
 export const Page = {
   /** Identifier of the item that the page follows. Default: the page starts at the first item. */
   after: Schema.optionalKey(Schema.String.check(isMaxCharacters(256))),
-  /** The most items to return, 1 to 1000. Default: 100. */
+  /** The maximum number of items, 1 to 1000. Default: 100. */
   limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 1000 })))
 }
 
@@ -220,7 +221,7 @@ export const Page = {
 export const OffsetPage = {
   /** The number of items to skip: 0 to 1,000,000. Default: 0. */
   offset: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),
-  /** The most items of a page: 1 to 100. Default: 50. */
+  /** The maximum number of items, 1 to 100. Default: 50. */
   limit: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 100 })))
 }
 

@@ -599,7 +599,7 @@ export type EphemeralFailure = Operation.ErrorOf<typeof createEphemeralKeyOperat
 export type Failure = Operation.ErrorOf<typeof createKeyOperation> | ClientError
 
 /**
- * Creates a key (`mg_ek_…`) that lives for at most 15 minutes, for use where a secret cannot be
+ * Creates a key (`mg_ek_…`) that is valid for at most 15 minutes, for use where a secret cannot be
  * kept, such as in a web page. It has the parent key's permissions, unless the request restricts it
  * to some operations or to its own files. It spends from the parent's budget, counts toward the
  * parent's spending limit and rate limit, obeys the parent's guardrail, and stops working when the

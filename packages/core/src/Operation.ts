@@ -177,7 +177,7 @@ export const isOperation = (value: unknown): value is Operation =>
   Predicate.hasProperty(value, "identifier") && Predicate.hasProperty(value, "access")
 
 /**
- * The annotation of an endpoint that holds its operation. Read it with {@link of}.
+ * The annotation of an endpoint with its operation. Read it with {@link of}.
  *
  * @category annotations
  * @since 0.1.0
@@ -213,8 +213,8 @@ export interface Reference<Success> {
 }
 
 /**
- * The annotation of an endpoint that holds its part of the API reference. Read it with
- * {@link referenceOf}.
+ * The annotation of an endpoint with its part of the API reference. Read it with {@link
+ * referenceOf}.
  *
  * @category annotations
  * @since 0.1.0
@@ -224,8 +224,8 @@ export class ReferenceAnnotation extends Context.Service<ReferenceAnnotation, Re
 ) {}
 
 /**
- * The annotation of a group of endpoints that holds its title in the API reference, such as
- * `Request log`.
+ * The annotation of a group of endpoints with its title in the API reference, such as `Request
+ * log`.
  *
  * @category annotations
  * @since 0.1.0

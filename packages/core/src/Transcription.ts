@@ -187,7 +187,7 @@ export const Segment = Schema.Struct({
   end: Schema.Finite,
   /** What was said. */
   text: Schema.String,
-  /** Offset of the window that the model listened to, in its own unit. */
+  /** Offset of the window that the model processed, in the model's own unit. */
   seek: Schema.optionalKey(Schema.Finite),
   /** The model's tokens for the text. */
   tokens: Schema.optionalKey(Schema.Array(Schema.Int)),
@@ -197,7 +197,7 @@ export const Segment = Schema.Struct({
   avg_logprob: Schema.optionalKey(Schema.Finite),
   /** Compression ratio of the text. A high one is a sign of repetitions. */
   compression_ratio: Schema.optionalKey(Schema.Finite),
-  /** Probability from 0 to 1 that nobody speaks. */
+  /** Probability from 0 to 1 that the segment has no speech. */
   no_speech_prob: Schema.optionalKey(Schema.Finite),
   /** The number of the speaker, counted from 0, if the model tells speakers apart. */
   speaker: Schema.optionalKey(Schema.Int)

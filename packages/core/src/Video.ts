@@ -159,7 +159,7 @@ export const InputReference = Schema.Union([
  */
 export type InputReference = typeof InputReference.Type
 
-/** A second image for the same frame would have to be dropped. */
+/** Otherwise the second image for a frame would have to be ignored. */
 const isOneOfEach = Schema.makeFilter(
   (images: ReadonlyArray<typeof FrameImage.Type>) => {
     const at = images.findIndex(({ frame_type }, index) =>
@@ -206,9 +206,9 @@ export const Request = Schema.Struct({
   /** Default: the model's own. A 400 if the model does not support it. */
   aspect_ratio: Schema.optionalKey(AspectRatio),
   /**
-   * The exact size in pixels, such as `1280x720`: another way to say `resolution` and
-   * `aspect_ratio`. A 400 if it is no size of the model, or does not agree with these two. Default:
-   * what they give.
+   * The exact size in pixels, such as `1280x720`: an alternative to `resolution` and
+   * `aspect_ratio`. A 400 if the model does not support the size, or if it contradicts these two.
+   * Default: the size that they determine.
    */
   size: Schema.optionalKey(Size),
   /**
@@ -220,7 +220,7 @@ export const Request = Schema.Struct({
   frame_images: Schema.optionalKey(Schema.Array(FrameImage).check(isMaxItems(2), isOneOfEach)),
   /** Images, audio and videos that guide the generation, at most 64 items. */
   input_references: Schema.optionalKey(Schema.Array(InputReference).check(isMaxItems(64))),
-  /** Whether the video gets sound. Default: the model's own. */
+  /** Whether the video has sound. Default: the model's own. */
   generate_audio: Schema.optionalKey(Schema.Boolean),
   /**
    * Makes results repeatable, as far as the model supports it. A model that takes none ignores it,
@@ -295,7 +295,10 @@ export const Job = Schema.Struct({
   /** The path of the job: `/api/v1/videos/{id}`. Requires a key of the same workspace. */
   polling_url: Schema.String,
   status: Status,
-  /** The id of the paid request, for GET `/generation`. Present once a provider took the job. */
+  /**
+   * The id of the paid request, for GET `/generation`. Present once a provider has accepted the
+   * job.
+   */
   generation_id: Schema.optionalKey(Schema.String),
   /** Present once the job is `completed`. */
   usage: Schema.optionalKey(JobUsage),

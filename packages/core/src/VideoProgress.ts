@@ -2,7 +2,7 @@
  * Follows a video job: as a Stream of its changes, or as an Effect that waits for its end.
  *
  * Follow a job with the client that submitted it: a key can read only the jobs of its workspace. If
- * the client's credential is an Effect, every request asks it again, so that short-lived tokens can
+ * the client's credential is an Effect, it runs for every request, so that short-lived tokens can
  * be renewed while a job runs. Only an ephemeral key with `own_files` must outlive the job, because
  * no other key with `own_files` can read it.
  *

@@ -107,7 +107,7 @@ export const DeliveryAttempt = Schema.Struct({
   error: Schema.NullOr(Schema.String),
   /**
    * Of a failed attempt: the start of the response's body, at most 200 characters, without
-   * addresses and keys. Null if nothing of it is fit to be shown.
+   * addresses and keys. Null if nothing of it can be shown.
    */
   response_excerpt: Schema.NullOr(Schema.String)
 })
@@ -129,7 +129,7 @@ export const Delivery = Schema.Struct({
   id: Schema.String,
   /** The workspace of the video job. */
   workspace_id: Schema.String,
-  /** The video job that it tells about. */
+  /** The video job that the event is about. */
   video_id: Schema.String,
   /** The type of the event. */
   type: EventType,
@@ -138,7 +138,7 @@ export const Delivery = Schema.Struct({
   status: DeliveryStatus,
   /** When the job reached its final state, in ISO 8601, UTC. */
   created_at: Timestamp,
-  /** When the next attempt is due. Null if none is, or one is under way. */
+  /** When the next attempt is due. Null if none is due, or one is in progress. */
   next_attempt_at: Schema.NullOr(Timestamp),
   /** When it was delivered or given up. */
   finished_at: Schema.NullOr(Timestamp),

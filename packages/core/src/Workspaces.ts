@@ -1,8 +1,8 @@
 /**
  * Workspaces and their credits: `/workspaces`, for management keys.
  *
- * An addition to the specification, which only says that requests can be scoped to a workspace. The
- * shapes are those that the public gateway of this API family publishes, with fields of ours.
+ * An addition to the specification, which only says that requests can be scoped to a workspace. Its
+ * shapes are those of OpenRouter's API, with fields of this project.
  *
  * @since 0.1.0
  */

@@ -2,9 +2,9 @@
  * The words for vendors on the wire.
  *
  * The specification writes six vendor words neutrally, and so do all types and all code of this
- * project. Existing clients of this API family use other words. A service that has to speak to
- * them, and a client that has to speak to a service that uses them, take a {@link WireNames}. This
- * module translates what is sent and what is received. Nothing else knows the other words.
+ * project. Clients of OpenRouter's API use other words. A service that has to speak to them, and a
+ * client that has to speak to a service that uses them, take a {@link WireNames}. This module
+ * translates what is sent and what is received. Nothing else knows the other words.
  *
  * What it translates: the query parameter `provider`, the `shape` of `Accept` and `_shape` of the
  * operations of `/files`; `file_shape` of `/workspaces`; `service_metadata` of every error.
@@ -87,7 +87,7 @@ const neutral: Words = {
 
 const isFiles = (path: string): boolean => path.startsWith("/files")
 
-/** The field of an operation's bodies that holds a shape. */
+/** The field of an operation's bodies that names a shape. */
 const shapeField = (path: string): string | undefined =>
   isFiles(path) ? "_shape" : path.startsWith("/workspaces") ? "file_shape" : undefined
 

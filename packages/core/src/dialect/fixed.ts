@@ -1,6 +1,6 @@
 /**
- * Fields of the published shapes that this service has nothing to say in. Each has one value in
- * every response, so that existing clients find it. The schema admits what another service sends.
+ * Fields of other APIs for which this service has no value. Each has one value in every response,
+ * so that existing clients find it. The schema admits what another service sends.
  *
  * `Schema.Struct(fields).make({})` are the values of such fields.
  */

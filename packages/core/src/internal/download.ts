@@ -21,10 +21,10 @@ import type { Opened, Source } from "./source.ts"
 /**
  * Sends a request and streams the bytes of the response.
  *
- * No time limit holds for the body as a whole. If the connection fails, if the body ends early, or
- * if no byte arrives for the policy's `stallTimeout` while the stream is read, the rest is
- * requested with `Range` and `If-Range`. That needs a strong entity tag: the bytes of two contents
- * are never mixed. Requests that bring no new byte count as retries of the policy.
+ * The body as a whole has no time limit. If the connection fails, if the body ends early, or if no
+ * byte arrives for the policy's `stallTimeout` while the stream is read, the rest is requested with
+ * `Range` and `If-Range`. That needs a strong entity tag: the bytes of two contents are never
+ * mixed. Requests that bring no new byte count as retries of the policy.
  */
 export const download = <E extends Operation>(
   operation: E,

@@ -117,7 +117,7 @@ class Recording implements Recorder {
         [resendCount]: this.#attempts > 1 ? this.#attempts - 1 : undefined,
         ...attributesOf(response)
       })
-      // Only the tag: a message of the service may quote the request, a cause may hold a secret.
+      // Only the tag: a message of the service may quote the request, a cause may contain a secret.
       this.#span.end(
         this.#clock.currentTimeNanosUnsafe(),
         errorType === undefined || errorType === interrupted

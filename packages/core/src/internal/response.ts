@@ -36,7 +36,7 @@ export const invalid = (response: HttpClientResponse, description: string, path?
     )
 })
 
-/** Where a redirect leads, without the parts that may hold secrets. */
+/** Where a redirect leads, without the parts that may contain secrets. */
 const locationOf = ({ headers }: HttpClientResponse): string | undefined =>
   headers["location"]?.replace(/[?#].*$/s, "").replace(/^([a-z][a-z\d+.-]*:)?[/\\]{2}[^/\\]*@/i, "$1//")
 

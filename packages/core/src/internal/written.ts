@@ -1,6 +1,6 @@
 /**
- * One field of a request as a program writes it: in it and in all that it holds, an optional field
- * may also be undefined, which is not sent. The service's schemas have no undefined.
+ * One field of a request as a program writes it: in it and in all that it contains, an optional
+ * field may also be undefined, which is not sent. The service's schemas have no undefined.
  */
 export type Written<T, Field extends keyof T> = Values<T[Field]> | (object extends Pick<T, Field> ? undefined : never)
 

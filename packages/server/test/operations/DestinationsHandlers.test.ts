@@ -211,7 +211,7 @@ it.layer(layer(), { excludeTestServices: true })("/observability/destinations", 
     })
   )
 
-  it.effect("work with the SDK of the public gateway of this API family", () =>
+  it.effect("work with OpenRouter's SDK", () =>
     Effect.gen(function* () {
       const { managementKey, port } = yield* TestGateway
       const sdk = new OpenRouter({ apiKey: managementKey, serverURL: `http://127.0.0.1:${port}/api/v1` })
