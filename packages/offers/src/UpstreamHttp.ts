@@ -145,7 +145,7 @@ export interface Call {
   /** The longest wait for a JSON response to this call. Default: that of the upstream. */
   readonly timeLimit?: Duration.Input
   /**
-   * What the JSON response may hold at most: no more than this call can need. More is a
+   * What the JSON response may contain at most: no more than this call can need. More is a
    * `BadResponse`, found before it is parsed. Default: 4 MiB, 64 levels of nesting, 1,000 entries
    * of a list or an object, 20,000 values.
    */
@@ -154,8 +154,9 @@ export interface Call {
 
 export type {
   /**
-   * What a response may hold at most.
+   * What a response may contain at most.
    *
+   * @category options
    * @since 0.1.0
    */
   Bounds
@@ -237,7 +238,7 @@ const maxErrorBytes = 65_536
 const oneLine = (message: string): string => message.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim()
 
 /** The path of the first value that does not match. It contains none of the values. */
-const where = (error: Schema.SchemaError): string => {
+const pathOf = (error: Schema.SchemaError): string => {
   const path: Array<string> = []
   let issue: SchemaIssue.Issue | undefined = error.issue
   while (issue !== undefined) {
@@ -373,7 +374,7 @@ export const make = Effect.fnUntraced(function* (
             )
             const body = yield* Effect.mapError(
               Schema.decodeUnknownEffect(schema)(yield* parse(text, response)),
-              (error) => badResponse(`JSON of another form at ${where(error)}`)
+              (error) => badResponse(`JSON of another form at ${pathOf(error)}`)
             )
             return { body, headers: response.headers }
           })

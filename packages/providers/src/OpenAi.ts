@@ -70,7 +70,12 @@ export const Parameters = Schema.Struct({
  */
 export type Parameters = typeof Parameters.Type
 
-/** How a kind of server that speaks the API differs from OpenAI. */
+/**
+ * How a kind of server with OpenAI's API differs from OpenAI.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Dialect {
   /** The path of the operation below the base URL. */
   readonly path: string
