@@ -1,4 +1,4 @@
-// Finds the statements of the specification that tests hold: `[spec N32 N33]` at the end of a
+// Finds the statements of the specification that tests check: `[spec N32 N33]` at the end of a
 // test's title.
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"

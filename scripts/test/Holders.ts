@@ -9,7 +9,7 @@ export interface Holder {
   readonly name: string
 }
 
-/** Calls that make something that holds, waits or limits. */
+/** Calls that make something that stores, waits or limits. */
 const makers =
   /^(?:Cache|FairShare|FiberMap|FiberSet|ShortCache|LruMap|PersistedQueue|PgPool|Pool|PubSub|Queue|RcMap|Semaphore|NodeHttpClient|PartitionedSemaphore)\.(?:makeDispatcherOptions|make|makeWith|makeUnsafe|bounded|unbounded|dropping|sliding|dynamic)$/
 const classes = new Set(["Agent", "Pool", "Worker"])

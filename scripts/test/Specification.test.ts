@@ -1,4 +1,4 @@
-// The specification is one page of rules, and each of its statements has a test that holds it. A
+// The specification is one page of rules, and each of its statements has a test that checks it. A
 // removed test leaves a statement without one, which fails here. Code cites sections of the page.
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -67,7 +67,7 @@ const linesOf = (ids: ReadonlyArray<string>): ReadonlyArray<string> =>
 const tests = [
   "# Tests of the specification",
   "",
-  "The tests of each statement of [the specification](specification.md). A test names the statements that it holds at the end",
+  "The tests of each statement of [the specification](specification.md). A test names the statements that it checks at the end",
   'of its title: `it("ignores audio references [spec N32 N33]", …)`. CI fails if a statement has no test, if a test names an',
   "unknown statement, and if this page is stale. After a change to a title, run `pnpm vitest run --update` in the root.",
   ...sections.flatMap(({ rules: of, title }) => [

@@ -2,7 +2,7 @@
  * The specification as rules, in the project's words. `docs/reference/specification.md` is written
  * from them, and code cites its sections: `Specification: "Key record".`
  *
- * A rule holds one or more statements, each with an id. Tests name the statements that they hold
+ * A rule has one or more statements, each with an id. Tests name the statements that they check
  * at the end of their titles: `it("ignores audio references [spec N32 N33]", …)`.
  */
 
@@ -158,7 +158,7 @@ export const sections: ReadonlyArray<Section> = [
     about: "Describes the key that authenticates the request.",
     rules: {
       K1: "The request has no parameters and no body.",
-      K2: "The response has one field, `data`, which holds the key record.",
+      K2: "The response has one field, `data`, which contains the key record.",
       "K3 K4": "An error is a 401 or 500."
     }
   },
@@ -280,7 +280,7 @@ export const sections: ReadonlyArray<Section> = [
       N35: "`size` may stand in place of `resolution` and `aspect_ratio`.",
       N26: "Images in `frame_images` are the first frame, the last frame, or both.",
       N25: "`frame_type` of such an image is `first_frame` or `last_frame`.",
-      N31: "`input_references` may hold images.",
+      N31: "`input_references` may contain images.",
       N30: "An image reference has the `type` `image_url` and an `image_url` with `url`.",
       N32: "Providers that support audio and video references use them.",
       N33: "Other providers ignore them.",

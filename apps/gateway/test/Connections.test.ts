@@ -239,7 +239,7 @@ describe("a slow client", () => {
     expect(statusesOf(await answer)).toEqual(["408"])
   })
 
-  it("may pause for longer after the first span, and before it is told to continue", async () => {
+  it("may pause for longer after the first span, and before the 100 Continue", async () => {
     const bodyRate = { bytesPerSecond: 1000, firstGrace: 200, grace: 3_600_000 }
     const { begin, port, server } = await listen(undefined, { bodyRate })
     server.on("checkContinue", (request, response) => {

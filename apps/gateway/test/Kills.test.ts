@@ -177,7 +177,7 @@ const check = async (fleet: Fleet, upstreams: Upstreams, query: Query, load: Loa
   return { requests: acknowledged.length, jobs: statuses.length }
 }
 
-describe("one process on SQLite, killed over and over", () => {
+describe("one process on SQLite, killed repeatedly", () => {
   it(
     "charges each acknowledged request once, ends each job, and leaves nothing reserved",
     async () => {

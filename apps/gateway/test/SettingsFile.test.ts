@@ -6,7 +6,7 @@ import { firstKey, folder, serve } from "./Executable.ts"
 import { fileOf, load, refusal } from "./Loaded.ts"
 
 describe("a settings file", () => {
-  it("holds settings in nested groups, and may name its schema", async () => {
+  it("has settings in nested groups, and may name its schema", async () => {
     const file = fileOf(`{
       "$schema": "./settings.schema.json",
       "port": 9000,
@@ -55,7 +55,7 @@ describe("a settings file", () => {
     ['{ "port": 1', "The settings file FILE is not valid JSON: check line 1."],
     ['{\n  // a comment\n  "port": 1\n}', "The settings file FILE is not valid JSON: check line 2."],
     ["", "The settings file FILE is not valid JSON: check line 1."],
-    ["[]", "The settings file FILE must hold one JSON object."],
+    ["[]", "The settings file FILE must contain one JSON object."],
     ['{ "prot": 1 }', '"prot" on line 1 of FILE is not a setting. Did you mean "port"?'],
     [
       '{\n  "videos": {\n    "concurency": 2\n  }\n}',

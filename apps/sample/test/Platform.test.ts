@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 
 it.each(["Program", "Inputs", "Tones", "Wav", "Texts", "Explanation"])(
-  "%s.ts knows the client and nothing of where it runs",
+  "%s.ts imports the client, and nothing of a platform",
   (name) => {
     const code = readFileSync(new URL(`../src/${name}.ts`, import.meta.url), "utf8")
     const imported = Array.from(code.matchAll(/from "([^"]+)"/g), ([, specifier]) => specifier ?? "")

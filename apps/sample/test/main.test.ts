@@ -32,7 +32,7 @@ describe("the executable", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("reads .env, and takes a flag rather [spec V6]", () =>
+  it.live("reads .env, and a flag overrides it [spec V6]", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const { baseUrl, calls } = yield* listen(Fake.wellBehaved)

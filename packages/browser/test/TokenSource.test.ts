@@ -250,7 +250,7 @@ describe("TokenSource.fromEndpoint", () => {
     ]
   ]
 
-  it.effect.each(failing)("%s is told in a sentence", ([, answer, sentence]) =>
+  it.effect.each(failing)("%s is explained in one sentence", ([, answer, sentence]) =>
     Effect.gen(function* () {
       const error = yield* TokenSource.fromEndpoint({ url }).pipe(Effect.provide(answering(answer).layer), Effect.flip)
       assert.strictEqual(error._tag, "TokenUnavailable")

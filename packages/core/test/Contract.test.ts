@@ -5,8 +5,8 @@ import { OpenApi } from "effect/http-api"
 import { codec, endpoint, endpoints, issuesOf, jsonOf } from "./contract.ts"
 import { type Expected, operations } from "./operations.ts"
 
-/** What the statuses of an operation hold of the specification. */
-const held: Readonly<Record<string, string>> = {
+/** The statements of the specification about the statuses of an operation. */
+const statements: Readonly<Record<string, string>> = {
   deleteFile: "statuses of deleteFile [spec A9 J4 J12 J13 J14 J16 J17 J18 J19]",
   currentKey: "statuses of currentKey [spec A10 K3 K4]",
   rerank: "statuses of rerank [spec A11 L21 L22 L23 L24 L25 L26 L28 L29 L30 L31 L32]",
@@ -24,7 +24,7 @@ describe("the contract", () => {
   })
 
   for (const [identifier, [line, success, errors]] of Object.entries<Expected>(operations)) {
-    it(`${identifier}: ${line} answers ${success}, or one of ${errors.join(" ")} (${held[identifier] ?? "no statement"})`, () => {
+    it(`${identifier}: ${line} answers ${success}, or one of ${errors.join(" ")} (${statements[identifier] ?? "no statement"})`, () => {
       const { error, method, path } = endpoint(identifier)
       expect(`${method} ${path}`).toBe(line)
       const statuses = Array.from(error, GatewayError.statusOf)

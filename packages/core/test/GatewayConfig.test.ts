@@ -40,7 +40,7 @@ describe("layerConfig", () => {
     })
   )
 
-  it.effect("never quotes a base URL, which may hold a password", () =>
+  it.effect("never quotes a base URL, which may contain a password", () =>
     Effect.gen(function* () {
       for (const baseUrl of [
         "https://me:s3cret@a b/api/v1",

@@ -43,7 +43,7 @@ describe("RetryBudget", () => {
     })
   )
 
-  it.effect("never holds more than its capacity", () =>
+  it.effect("never has more tokens than its capacity", () =>
     Effect.gen(function* () {
       const budget = RetryBudget.make({ capacity: 2 })
       for (let i = 0; i < 1000; i++) budget.deposit()

@@ -113,7 +113,7 @@ describe("the time limit of an attempt", () => {
     }).pipe(stub.run({ credential }), policy({ deadline: "10 seconds" }))
   })
 
-  it.live("holds on the clock of the machine, and leaves no timer behind", () => {
+  it.live("applies on the clock of the machine, and leaves no timer behind", () => {
     const started = vi.spyOn(globalThis, "setTimeout")
     const stopped = vi.spyOn(globalThis, "clearTimeout")
     const limited = policy({ attemptTimeout: "12345 millis" })

@@ -119,7 +119,7 @@ describe("SafeMessage", () => {
     assert.strictEqual(SafeMessage.withoutSecrets("q9Lm2x", [undefined, Redacted.make("")]), "q9Lm2x")
   })
 
-  it("redacts a message that nobody expected, and keeps its other words", () => {
+  it("redacts an unexpected message, and keeps its other words", () => {
     const messages = [
       ["connect ECONNREFUSED 127.0.0.1:6379", "connect ECONNREFUSED <redacted>"],
       [

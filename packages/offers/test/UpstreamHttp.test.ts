@@ -144,7 +144,7 @@ for (const [name, client] of clients) {
       }).pipe(Effect.provide(client))
     )
 
-    it.live("refuses a body that holds more than the call can need before it parses it", () =>
+    it.live("refuses a body with more than the call can need before it parses it", () =>
       Effect.gen(function* () {
         const { next, url } = yield* double
         const upstream = yield* UpstreamHttp.make({ baseUrl: url })
@@ -490,7 +490,7 @@ describe("UpstreamHttp", () => {
     }).pipe(Effect.provide(NodeHttpClient.layerUndici))
   )
 
-  it.live("does not send a credential that no header can hold", () =>
+  it.live("does not send a credential that no header can contain", () =>
     Effect.gen(function* () {
       const { state, url } = yield* double
       const upstream = yield* UpstreamHttp.make({ baseUrl: url })
@@ -623,7 +623,7 @@ describe("UpstreamHttp", () => {
     }).pipe(Effect.provide(NodeHttpClient.layerUndici))
   )
 
-  it("accepts base URLs that hold nothing but an address", () => {
+  it("accepts base URLs that contain nothing but an address", () => {
     const isBaseUrl = Schema.is(UpstreamHttp.BaseUrl)
     const accepted = ["https://api.cohere.com", "http://127.0.0.1:9000/proxy/cohere/"]
     const refused = ["", "api.cohere.com", "ftp://x", "https://u:p@x", "https://x?key=1", "https://x#y", "javascript:0"]

@@ -93,7 +93,7 @@ describe("Command", () => {
     }).pipe(Effect.scoped, provide(services))
   )
 
-  it.live("converts first if it is told to, and reads a file that the program writes", () =>
+  it.live("converts the audio first if `convert` is set, and reads a file that the program writes", () =>
     Effect.gen(function* () {
       const { text } = yield* transcript({
         convert: node(

@@ -214,7 +214,7 @@ describe("Deepgram", () => {
     }).pipe(provide(services))
   )
 
-  it.live("tells nobody the key", () =>
+  it.live("never reveals the key", () =>
     Effect.gen(function* () {
       const text = yield* recorded(
         Effect.gen(function* () {

@@ -297,8 +297,8 @@ describe("Gateway", () => {
       })
       behind.next({ body: { text: "tea" } })
       const audio = { source: fromBytes(new Uint8Array(9)), format: "ogg" as const, durationSeconds: 2.5 }
-      const heard = yield* transcription.run({ audio, timestamp_granularities: [], language: "en" }, credential)
-      assert.deepStrictEqual<unknown>(heard, {
+      const transcript = yield* transcription.run({ audio, timestamp_granularities: [], language: "en" }, credential)
+      assert.deepStrictEqual<unknown>(transcript, {
         answer: { text: "tea", duration: 2.5, segments: [] },
         charge: { cost: 250, usage: { seconds: 2.5 } }
       })
@@ -321,8 +321,8 @@ describe("Gateway", () => {
       ]
       behind.next({ body: { text: "tea", warnings: [temperature, ...hostile] } })
       const audio = { source: fromBytes(new Uint8Array(9)), format: "ogg" as const, durationSeconds: 2.5 }
-      const heard = yield* transcription.run({ audio, timestamp_granularities: [], temperature: 0.5 }, credential)
-      const { warnings = [] } = heard.answer
+      const transcript = yield* transcription.run({ audio, timestamp_granularities: [], temperature: 0.5 }, credential)
+      const { warnings = [] } = transcript.answer
       assert.deepStrictEqual(warnings.slice(0, 3), [
         ignored,
         "seed: <redacted> takes none.",

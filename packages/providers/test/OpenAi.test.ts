@@ -328,7 +328,7 @@ describe("OpenAi", () => {
     }).pipe(provide(services))
   )
 
-  it.live("tells nobody the key", () =>
+  it.live("never reveals the key", () =>
     Effect.gen(function* () {
       const text = yield* recorded(
         Effect.gen(function* () {

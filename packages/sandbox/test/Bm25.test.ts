@@ -48,7 +48,7 @@ describe("Bm25.rank", () => {
     })
   )
 
-  it.effect("prefers the shorter of two documents that hold the same words", () =>
+  it.effect("prefers the shorter of two documents with the same words", () =>
     Effect.gen(function* () {
       const documents = ["green tea and a long tale of how it is grown, picked, rolled and dried", "green tea"]
       assert.deepStrictEqual(yield* order("green tea", documents), [1, 0])
@@ -182,7 +182,7 @@ describe("Bm25.rank", () => {
     })
   )
 
-  it.effect("pauses while it scores many documents that hold many words of the query", () =>
+  it.effect("pauses while it scores many documents with many words of the query", () =>
     Effect.gen(function* () {
       const query = Array.from({ length: 4000 }, (_, at) => at.toString(36)).join(" ")
       const documents = Array.from({ length: 200 }, () => query)

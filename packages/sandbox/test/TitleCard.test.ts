@@ -135,34 +135,33 @@ describe("TitleCard.render", () => {
 
   it.live("reports its progress", () =>
     Effect.gen(function* () {
-      const heard: Array<number> = []
-      yield* render(small, (share) => heard.push(share))
-      assert.isAtLeast(heard.length, 3)
+      const reports: Array<number> = []
+      yield* render(small, (share) => reports.push(share))
+      assert.isAtLeast(reports.length, 3)
       assert.deepStrictEqual(
-        heard,
-        heard.toSorted((left, right) => left - right)
+        reports,
+        reports.toSorted((left, right) => left - right)
       )
-      assert.isTrue(heard.every((share) => share > 0 && share <= 1))
+      assert.isTrue(reports.every((share) => share > 0 && share <= 1))
     })
   )
 
   it.live("stops when it is interrupted", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
-      let heard = 0
+      let reports = 0
       const rendering = yield* Effect.forkChild(
         render({ ...small, duration: 60, width: 640, height: 360 }, () => {
-          heard++
+          reports++
           Deferred.doneUnsafe(begun, Effect.void)
         })
       )
       yield* Deferred.await(begun)
       yield* Fiber.interrupt(rendering)
-      const before = heard
-      // A second render takes long enough for the first one to be heard of again, were it still
-      // there.
+      const before = reports
+      // A second render takes long enough for the first one to report again, if it still ran.
       yield* render(small)
-      assert.strictEqual(heard, before)
+      assert.strictEqual(reports, before)
     })
   )
 

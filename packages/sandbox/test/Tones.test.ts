@@ -6,7 +6,7 @@ import { parse } from "../src/Wav.ts"
 
 const hear = (text: string, options?: WavOptions) => Effect.flatMap(parse(wav(text, options)), presses)
 
-const heardKeys = (text: string, options?: WavOptions) =>
+const transcribedKeys = (text: string, options?: WavOptions) =>
   Effect.map(hear(text, options), (found) => found.map((press) => press.key).join(""))
 
 const rates = [8000, 11_025, 16_000, 22_050, 44_100, 48_000]
@@ -20,7 +20,7 @@ describe("Tones.presses", () => {
           () =>
             Effect.gen(function* () {
               const noise = { signalToNoise: 10, seed: sampleRate + bitsPerSample + channels }
-              assert.strictEqual(yield* heardKeys(keys, { sampleRate, bitsPerSample, channels, noise }), keys)
+              assert.strictEqual(yield* transcribedKeys(keys, { sampleRate, bitsPerSample, channels, noise }), keys)
             })
         )
       }
@@ -29,26 +29,26 @@ describe("Tones.presses", () => {
 
   it.effect.each([-6, 6, 8])("one tone %i dB louder than the other", (twist) =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* heardKeys(keys, { twist, noise: { signalToNoise: 15, seed: 3 } }), keys)
+      assert.strictEqual(yield* transcribedKeys(keys, { twist, noise: { signalToNoise: 15, seed: 3 } }), keys)
     })
   )
 
   it.effect("quiet tones", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* heardKeys(keys, { amplitude: 0.02 }), keys)
+      assert.strictEqual(yield* transcribedKeys(keys, { amplitude: 0.02 }), keys)
     })
   )
 
   it.effect("presses of 40 ms with pauses of 40 ms, and not one of 20 ms", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* heardKeys("1122##", { tone: 0.04, gap: 0.04 }), "1122##")
-      assert.strictEqual(yield* heardKeys("5", { tone: 0.02 }), "")
+      assert.strictEqual(yield* transcribedKeys("1122##", { tone: 0.04, gap: 0.04 }), "1122##")
+      assert.strictEqual(yield* transcribedKeys("5", { tone: 0.02 }), "")
     })
   )
 
-  it.effect("a key held long is one press", () =>
+  it.effect("a key that is pressed for long is one press", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* heardKeys("7", { tone: 3 }), "7")
+      assert.strictEqual(yield* transcribedKeys("7", { tone: 3 }), "7")
     })
   )
 
@@ -68,12 +68,12 @@ describe("Tones.presses", () => {
 
   it.effect("finds no key in silence, in noise, or in a single tone", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* heardKeys("     "), "")
+      assert.strictEqual(yield* transcribedKeys("     "), "")
       for (let seed = 0; seed < 10; seed++) {
-        assert.strictEqual(yield* heardKeys("     ", { noise: { signalToNoise: 0, seed } }), "")
+        assert.strictEqual(yield* transcribedKeys("     ", { noise: { signalToNoise: 0, seed } }), "")
       }
-      assert.strictEqual(yield* heardKeys("5", { twist: 40, tone: 0.5 }), "")
-      assert.strictEqual(yield* heardKeys("5", { twist: -40, tone: 0.5 }), "")
+      assert.strictEqual(yield* transcribedKeys("5", { twist: 40, tone: 0.5 }), "")
+      assert.strictEqual(yield* transcribedKeys("5", { twist: -40, tone: 0.5 }), "")
     })
   )
 })

@@ -64,7 +64,7 @@ describe("GatewayServerConfig", () => {
     )
   )
 
-  it.effect("holds the values of a program to the bounds of the environment", () =>
+  it.effect("applies the bounds of the environment to the values of a program", () =>
     Effect.gen(function* () {
       for (const [options, sentence] of [
         [{ videos: { concurrency: 0 } }, "videos.concurrency is 0, which is not a whole number of at least 1."],

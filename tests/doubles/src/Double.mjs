@@ -14,7 +14,7 @@ const write = (response, { body, headers, status = 200 }) => {
 }
 
 /** Sends bytes as fast as they are read, and counts them. */
-const pour = (response, sent) => {
+const sendEndlessly = (response, sent) => {
   const block = Buffer.alloc(65_536, 0x20)
   response.writeHead(200, { "content-type": "application/json" })
   const more = () => {
@@ -46,7 +46,7 @@ const faults = {
     response.flushHeaders()
   },
   /** Sends a body without an end. */
-  endless: ({ response, sent }) => pour(response, sent),
+  endless: ({ response, sent }) => sendEndlessly(response, sent),
   /** Sends something other than HTTP. */
   notHttp: ({ socket }) => socket.end("SSH-2.0-OpenSSH_9.9\r\n")
 }

@@ -132,7 +132,7 @@ export const makeUpstreams = (world: World): Upstreams => {
         Effect.sync(() => {
           const bill = charged(cost(prices.hear, audio.durationSeconds))
           answered.push({ tag, provider, cost: bill })
-          world.log(`${provider} heard ${tag} for ${bill}`)
+          world.log(`${provider} transcribed ${tag} for ${bill}`)
           return {
             answer: { text: `heard ${dice.next()}`, duration: audio.durationSeconds, segments: [] },
             charge: { cost: bill, usage: { seconds: audio.durationSeconds } }

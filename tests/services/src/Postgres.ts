@@ -47,7 +47,7 @@ const isLink = (value: unknown): value is Link =>
   "target" in value &&
   typeof value.target === "string"
 
-/** An npm package holds no symbolic links, so it lists those that its libraries need. */
+/** An npm package contains no symbolic links, so it lists those that its libraries need. */
 const linkLibraries = (native: string): void => {
   const list = join(native, "pg-symlinks.json")
   if (!fs.existsSync(list)) return

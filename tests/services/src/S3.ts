@@ -122,7 +122,7 @@ export interface S3Faults {
   readonly stop: () => Promise<void>
 }
 
-/** Starts the proxy. It passes requests on unchanged, so that their signatures hold. */
+/** Starts the proxy. It passes requests on unchanged, so that their signatures stay valid. */
 export const startFaults = async (target: string): Promise<S3Faults> => {
   const { hostname, port: targetPort } = new URL(target)
   const requests: Array<string> = []

@@ -58,7 +58,7 @@ describe.runIf(hasBrowser)("the panels", () => {
     expect(widths[0]).toBeGreaterThan((widths[1] ?? 0) + 50)
   })
 
-  it("rank what a person wrote into the list, and as many as they ask for", async () => {
+  it("rank the documents of the form, and return as many as it asks for", async () => {
     await entered()
     const panel = await site.go("rerank")
     await panel.getByLabel("Question").fill("tea")

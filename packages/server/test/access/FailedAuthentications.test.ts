@@ -31,7 +31,7 @@ describe("FailedAuthentications", () => {
     }).pipe(Effect.provide(limiter))
   )
 
-  it.effect("lets the next one wait in the place of a caller who is gone", () =>
+  it.effect("gives the place of a caller who has disconnected to the next one", () =>
     Effect.gen(function* () {
       const failed = yield* FailedAuthentications.make(rate, { perAddress: 1, total: 1 })
       yield* failed("192.0.2.1")

@@ -95,9 +95,9 @@ describe("GuardrailStore", () => {
       expect((yield* keys.get(organizationId, a)).guardrailId).toBe(first.id)
       expect((yield* keys.get(organizationId, b)).guardrailId).toBe(second.id)
       expect((yield* keys.get("elsewhere", foreign)).guardrailId).toBe(null)
-      const held = yield* guardrails.assignments(organizationId, second.id, { limit: 1 })
-      expect(held).toMatchObject({ totalCount: 2 })
-      expect(held.items.length).toBe(1)
+      const assigned = yield* guardrails.assignments(organizationId, second.id, { limit: 1 })
+      expect(assigned).toMatchObject({ totalCount: 2 })
+      expect(assigned.items.length).toBe(1)
     }).pipe(Effect.provide(layer))
   )
 

@@ -546,7 +546,7 @@ describe.each(databases)("after a crash, on $name", ({ create, layer, name }) =>
   )
 
   it.live(
-    "holds a limit across processes that spend at the same time",
+    "enforces a limit across processes that spend at the same time",
     () =>
       Effect.gen(function* () {
         const location = yield* create

@@ -262,7 +262,7 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
     })
   )
 
-  it.effect("purges no claim of a live process, however far ahead the clock of who purges is", () =>
+  it.effect("purges no claim of a live process, however far ahead the clock of the purging process is", () =>
     inTwoProcesses((other) =>
       Effect.gen(function* () {
         const ahead = clockAhead(Duration.toMillis("30 days"))

@@ -2,7 +2,7 @@
  * Nothing is paid for twice and no answer changes, whenever the process dies: a gateway is killed
  * again and again in the middle of paid requests, and every caller retries.
  *
- * It dies at each step that changes what the database holds of a request, and at random moments.
+ * It dies at each step that changes what the database contains of a request, and at random moments.
  * Chance decides which request that is; `KILL_SEED` repeats the choices of an earlier run.
  */
 import { NodeServices } from "@effect/platform-node"
@@ -46,7 +46,7 @@ const ledgerOf = Effect.fnUntraced(function* (folder: string) {
 }, Effect.scoped)
 
 it.live(
-  "a gateway killed in the middle of paid requests, over and over, charges each once and answers each the same",
+  "a gateway killed repeatedly in the middle of paid requests charges each once and answers each the same",
   () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
@@ -56,7 +56,7 @@ it.live(
       const first = new Map<string, string>()
       let replays = 0
 
-      /** Asks, and holds an answer against the first one of that name. */
+      /** Asks, and compares an answer with the first one of that name. */
       const once = Effect.fnUntraced(function* (gateway: Gateway, name: string) {
         const answer = yield* ask(gateway, key, name)
         if (answer === undefined) return false

@@ -252,7 +252,7 @@ describe("events", () => {
     )
   )
 
-  it.effect("that a destination rejects are dropped and counted, and do not hold up the others", () =>
+  it.effect("that a destination rejects are dropped and counted, and do not delay the others", () =>
     withStores(
       Effect.gen(function* () {
         const got: Array<Got> = []

@@ -132,13 +132,13 @@ const logged = Schema.decodeUnknownSync(Schema.fromJsonString(Generations.ListRe
 it.live(
   "transcriptions and videos arrive like reranks, with user and trace, which no provider gets [spec M20 M21 N43 N44]",
   () => {
-    const heard: Array<TranscriptionRequest> = []
+    const transcribed: Array<TranscriptionRequest> = []
     const film = makeUpstream()
     const ears = scripted({
       name: "ears",
       transcribe: (request) =>
         Effect.sync(() => {
-          heard.push(request)
+          transcribed.push(request)
           return { text: "1", duration: 0.2, segments: [] }
         })
     })
@@ -193,8 +193,10 @@ it.live(
         [model.id, user],
         ["test/hear", user]
       ])
-      expect([heard.length, film.submissions.length]).toEqual([1, 1])
-      expect(JSON.stringify([heard, film.submissions])).not.toMatch(/end-user-of-the-caller|onboarding|acme|the step/)
+      expect([transcribed.length, film.submissions.length]).toEqual([1, 1])
+      expect(JSON.stringify([transcribed, film.submissions])).not.toMatch(
+        /end-user-of-the-caller|onboarding|acme|the step/
+      )
     }).pipe(Effect.scoped, Effect.provide(layer({ outboundExemptHosts: ["127.0.0.1"] }, [ears, film.offers])))
   }
 )

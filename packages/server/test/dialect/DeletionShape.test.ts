@@ -22,7 +22,7 @@ describe("DeletionShape", () => {
     expect(accept(header)).toBe(shape)
   })
 
-  it("hears Accept before the provider, and the provider before the workspace", () => {
+  it("is that of Accept, else of the provider, else of the workspace", () => {
     const wishes = { accept: "application/json; shape=native", provider: "provider_a", workspace: "compat_b" } as const
     expect(negotiate(wishes)).toBe("native")
     expect(negotiate({ ...wishes, accept: undefined })).toBe("compat_a")

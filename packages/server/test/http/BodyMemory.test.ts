@@ -147,7 +147,7 @@ describe("a body that arrives", () => {
     })
   )
 
-  it.effect("makes further ones of its key wait, if they would announce more than the key may hold", () =>
+  it.effect("makes further ones of its key wait, if they would announce more than the key may use", () =>
     Effect.gen(function* () {
       const memory = BodyMemory.make(budget)
       const { fiber } = yield* slow(memory, "a", mebibyte)
@@ -159,7 +159,7 @@ describe("a body that arrives", () => {
     })
   )
 
-  it.effect("gives way after a second if another key's body waits and its own key holds more", () =>
+  it.effect("gives way after a second if another key's body waits and its own key uses more", () =>
     Effect.gen(function* () {
       const memory = BodyMemory.make(budget)
       const [older, newer] = [yield* slow(memory, "a", mebibyte), yield* slow(memory, "b", mebibyte)]
@@ -192,7 +192,7 @@ describe("a body that arrives", () => {
     })
   )
 
-  it.effect("does not give way to its own key, nor to a key that holds as much", () =>
+  it.effect("does not give way to its own key, nor to a key that uses as much", () =>
     Effect.gen(function* () {
       const memory = BodyMemory.make(budget)
       const bodies = [yield* slow(memory, "a", mebibyte), yield* slow(memory, "b", mebibyte)]

@@ -26,7 +26,7 @@ describe("the caller's address", () => {
     expect(callerOf()(undefined, "198.51.100.7")).toBe("unknown")
   })
 
-  it("is the peer's where that one is no trusted proxy: what it says is made up", () => {
+  it("is the peer's if the peer is no trusted proxy, whatever its header says", () => {
     const of = callerOf("10.0.0.0/8")
     for (const peer of ["203.0.113.9", "11.0.0.1", "::ffff:203.0.113.9", "2001:db8::1"]) {
       expect(of(peer, "198.51.100.7")).toBe(peer)
@@ -134,7 +134,7 @@ describe("a list of trusted proxies", () => {
     })
   )
 
-  it("given as values is held to the same", () => {
+  it("given as values has the same rules", () => {
     for (const all of ["0.0.0.0/0", "::/0"]) {
       expect(() => GatewayServerConfig.make({ trustedProxies: [IpNetwork.fromStringUnsafe(all)] })).toThrow(
         `trustedProxies is [${all}], which is not a list of addresses and blocks such as 10.0.0.0/8: ${all} would let every caller choose its own address`

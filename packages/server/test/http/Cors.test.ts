@@ -188,14 +188,14 @@ describe("a list of origins", () => {
     })
   )
 
-  it.effect("may hold the origin of an app that is no web page", () =>
+  it.effect("may contain the origin of an app that is no web page", () =>
     Effect.gen(function* () {
       const apps = ["capacitor://localhost", "chrome-extension://abcdefghijklmnop"]
       expect((yield* fromEnvironment(apps.join(","))).corsOrigins).toEqual(apps)
     })
   )
 
-  it.effect("given as values is held to the same: the service does not start with *", () =>
+  it.effect("given as values has the same rules: the service does not start with *", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(Layer.build(layer({ corsOrigins: ["*"] })))
       expect(Exit.isFailure(exit) && Cause.pretty(exit.cause)).toContain(

@@ -96,7 +96,7 @@ it.layer(layer(), { excludeTestServices: true })("a form", (it) => {
     })
   )
 
-  it.effect.each(operations)("has fields of at most 64 KiB, and of 1 MiB where they hold JSON (%s)", (name) =>
+  it.effect.each(operations)("has fields of at most 64 KiB, and of 1 MiB with JSON (%s)", (name) =>
     Effect.gen(function* () {
       for (const [key, bytes] of [
         ["model", 65_536],

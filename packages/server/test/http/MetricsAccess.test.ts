@@ -34,14 +34,14 @@ describe("the metrics, without a token", () => {
 })
 
 describe("the metrics, with a token", () => {
-  it("are for whoever has it, from anywhere", () => {
+  it("are for requests with it, from anywhere", () => {
     for (const peer of ["127.0.0.1", "203.0.113.9", undefined]) {
       expect(refused(token, peer, { authorization: `Bearer ${token}` })).toBe(undefined)
       expect(refused(token, peer, { authorization: `bearer  ${token}`, via: "1.1 proxy" })).toBe(undefined)
     }
   })
 
-  it("are for nobody else, not even on this machine", () => {
+  it("are for no other request, not even on this machine", () => {
     for (const authorization of [
       undefined,
       "",

@@ -289,7 +289,7 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
   )
 })
 
-it.layer(layer(), { excludeTestServices: true })("for whoever watches", (it) => {
+it.layer(layer(), { excludeTestServices: true })("for monitoring", (it) => {
   it.effect("the process runs and is ready, with nothing to authenticate", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway

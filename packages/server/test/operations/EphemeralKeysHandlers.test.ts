@@ -106,7 +106,7 @@ it.layer(layer(), { excludeTestServices: true })("POST /keys/ephemeral", (it) =>
     })
   )
 
-  it.effect("holds the parent's limit over all of them together", () =>
+  it.effect("applies the parent's limit to all of them together", () =>
     Effect.gen(function* () {
       const allowed = 10
       const { ephemeral, key } = yield* family(allowed * 1000)
@@ -149,7 +149,7 @@ it.layer(layer(), { excludeTestServices: true })("POST /keys/ephemeral", (it) =>
     })
   )
 
-  it.effect("holds the parent's guardrail", () =>
+  it.effect("applies the parent's guardrail", () =>
     Effect.gen(function* () {
       const guardrails = yield* GuardrailStore
       const { ephemeral, parent } = yield* family()

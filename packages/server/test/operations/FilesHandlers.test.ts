@@ -485,36 +485,32 @@ layer(gateway, { excludeTestServices: true })("files over HTTP", (it) => {
     })
   )
 
-  it.effect(
-    "hides a file from other workspaces, and lets nobody into a workspace that is not theirs [spec A8 J8 P9]",
-    () =>
-      Effect.gen(function* () {
-        const { ask, managementKey, workspace } = yield* TestGateway.TestGateway
-        const { id } = yield* upload("ours")
-        const { key, workspaceId } = yield* strangerKey
-        for (const [method, path] of [
-          ["GET", `/api/v1/files/${id}`],
-          ["GET", `/api/v1/files/${id}/content`],
-          ["DELETE", `/api/v1/files/${id}`]
-        ] as const) {
-          const hidden = yield* refused(404, yield* ask(path, { method, key }))
-          const unknown = yield* refused(404, yield* ask(path.replace(id, "file_none"), { method, key }))
-          expect(hidden.message.replace(id, "file_none")).toBe(unknown.message)
-          yield* refused(403, yield* ask(`${path}?workspace_id=${workspace.id}`, { method, key }))
-        }
-        yield* refused(403, yield* ask(`/api/v1/files?workspace_id=${workspace.id}`, { key }))
-        yield* refused(
-          403,
-          yield* post(TestGateway.form(purpose(), file("x")), { key, query: `?workspace_id=${workspace.id}` })
-        )
-        expect((yield* ask(`/api/v1/files/${id}?workspace_id=${workspace.id}`)).status).toBe(200)
-        expect((yield* ask(`/api/v1/files/${id}?workspace_id=${workspace.id.toUpperCase()}`)).status).toBe(200)
-        // A management key is a member of all of its organization's workspaces.
-        expect((yield* ask(`/api/v1/files/${id}?workspace_id=${workspace.id}`, { key: managementKey })).status).toBe(
-          200
-        )
-        yield* refused(404, yield* ask(`/api/v1/files/${id}?workspace_id=${workspaceId}`, { key: managementKey }))
-      })
+  it.effect("hides a file from other workspaces, and refuses a workspace that is not the key's [spec A8 J8 P9]", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey, workspace } = yield* TestGateway.TestGateway
+      const { id } = yield* upload("ours")
+      const { key, workspaceId } = yield* strangerKey
+      for (const [method, path] of [
+        ["GET", `/api/v1/files/${id}`],
+        ["GET", `/api/v1/files/${id}/content`],
+        ["DELETE", `/api/v1/files/${id}`]
+      ] as const) {
+        const hidden = yield* refused(404, yield* ask(path, { method, key }))
+        const unknown = yield* refused(404, yield* ask(path.replace(id, "file_none"), { method, key }))
+        expect(hidden.message.replace(id, "file_none")).toBe(unknown.message)
+        yield* refused(403, yield* ask(`${path}?workspace_id=${workspace.id}`, { method, key }))
+      }
+      yield* refused(403, yield* ask(`/api/v1/files?workspace_id=${workspace.id}`, { key }))
+      yield* refused(
+        403,
+        yield* post(TestGateway.form(purpose(), file("x")), { key, query: `?workspace_id=${workspace.id}` })
+      )
+      expect((yield* ask(`/api/v1/files/${id}?workspace_id=${workspace.id}`)).status).toBe(200)
+      expect((yield* ask(`/api/v1/files/${id}?workspace_id=${workspace.id.toUpperCase()}`)).status).toBe(200)
+      // A management key is a member of all of its organization's workspaces.
+      expect((yield* ask(`/api/v1/files/${id}?workspace_id=${workspace.id}`, { key: managementKey })).status).toBe(200)
+      yield* refused(404, yield* ask(`/api/v1/files/${id}?workspace_id=${workspaceId}`, { key: managementKey }))
+    })
   )
 
   it.effect("deletes in the caller's own workspace, unless workspace_id names another [spec A8 J4 J7 J8 P9]", () =>

@@ -258,12 +258,12 @@ it.layer(gateway, { excludeTestServices: true })("a gateway behind a gateway", (
       const ignored = (model: string) => `provider.options.sandbox: ${model} takes no options, so they were ignored.`
       const ranked = yield* post("/api/v1/rerank", { ...request, provider })
       expect(decodeRanking(ranked.text).warnings).toEqual([ignored(request.model)])
-      const heard = yield* post("/api/v1/audio/transcriptions", {
+      const transcript = yield* post("/api/v1/audio/transcriptions", {
         model: "gateway/sandbox/tones",
         input_audio: { data: keypad("1259").toString("base64"), format: "wav" },
         temperature: 0.5
       })
-      expect(decodeTranscript(heard.text).warnings).toEqual([
+      expect(decodeTranscript(transcript.text).warnings).toEqual([
         "temperature: gateway/sandbox/tones takes no temperature, so it was ignored."
       ])
       const job = yield* ended(yield* submit({ ...film, prompt: "a pier", provider }))

@@ -82,7 +82,7 @@ const transcribe = (audio: Buffer) =>
     return Schema.decodeUnknownSync(Schema.fromJsonString(Response))(answer.text)
   })
 
-it.live.runIf(programs !== undefined)("hears the words of real speech in an upload, and charges the seconds", () =>
+it.live.runIf(programs !== undefined)("transcribes real speech in an upload, and charges the seconds", () =>
   Effect.gen(function* () {
     const sentences = [
       "open three windows in the kitchen",

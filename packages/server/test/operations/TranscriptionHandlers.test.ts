@@ -49,7 +49,7 @@ const noUploads = Effect.repeat(uploads, { until: (entries) => entries.length ==
 it.layer(layer({ bodyLimits: { transcription: 60_000, transcriptionFile: 40_000 } }), { excludeTestServices: true })(
   "POST /audio/transcriptions",
   (it) => {
-    it.effect("hears the keys and charges the seconds [spec F1 F3 F6 M1 M8 M9]", () =>
+    it.effect("transcribes the keys and charges the seconds [spec F1 F3 F6 M1 M8 M9]", () =>
       Effect.gen(function* () {
         const answer = yield* post(path, request)
         expect(answer.status).toBe(200)

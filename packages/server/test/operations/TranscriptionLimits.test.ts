@@ -21,19 +21,19 @@ const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
 
 const seen: Array<TranscriptionRequest> = []
 
-const heard = (language?: string) => (request: TranscriptionRequest) =>
+const transcriber = (language?: string) => (request: TranscriptionRequest) =>
   Effect.sync(() => {
     seen.push(request)
     return { text: "heard", duration: 0.8, segments: [], ...(language === undefined ? {} : { language }) }
   })
 
 const gateway = layer({}, [
-  scripted({ name: "small", limits: { max_bytes: 12_843 }, transcribe: heard() }),
-  scripted({ name: "short", limits: { max_seconds: 0.7 }, transcribe: heard() }),
-  scripted({ name: "english", price: 2000, transcribe: heard("english") }),
-  scripted({ name: "locale", transcribe: heard("pt-BR") }),
-  scripted({ name: "other", transcribe: heard("cantonese") }),
-  scripted({ name: "silent", transcribe: heard() })
+  scripted({ name: "small", limits: { max_bytes: 12_843 }, transcribe: transcriber() }),
+  scripted({ name: "short", limits: { max_seconds: 0.7 }, transcribe: transcriber() }),
+  scripted({ name: "english", price: 2000, transcribe: transcriber("english") }),
+  scripted({ name: "locale", transcribe: transcriber("pt-BR") }),
+  scripted({ name: "other", transcribe: transcriber("cantonese") }),
+  scripted({ name: "silent", transcribe: transcriber() })
 ])
 
 it.layer(gateway, { excludeTestServices: true })("POST /audio/transcriptions", (it) => {

@@ -78,7 +78,7 @@ const transcribe = (modelId: string, ...more: ReadonlyArray<Part>) =>
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
 
 /** What Deepgram answers. */
-const heard = (detected_language?: string) => ({
+const transcript = (detected_language?: string) => ({
   body: {
     metadata: { duration: 0.8 },
     results: {
@@ -103,7 +103,7 @@ it.layer(gateway, { excludeTestServices: true })("POST /audio/transcriptions thr
     Effect.gen(function* () {
       const { deepgram, openAi } = yield* Doubles
       openAi.next(documentedErrors.server)
-      deepgram.next(heard("en-US"))
+      deepgram.next(transcript("en-US"))
       const answer = yield* transcribe("acme/ears", { name: "response_format", value: "verbose_json" })
       inSet("transcribe", answer)
       expect(decode(answer.text)).toMatchObject({
@@ -174,7 +174,7 @@ it.layer(gateway, { excludeTestServices: true })("POST /audio/transcriptions thr
         ])
       )
       expect(openAi.state.requests.at(-1)?.text).not.toContain("archive")
-      deepgram.next(heard("en"))
+      deepgram.next(transcript("en"))
       expect((yield* transcribe("acme/ears", provider("deepgram"))).status).toBe(200)
       const sent = new URL(deepgram.state.requests.at(-1)?.url ?? "", deepgram.url).searchParams
       expect([sent.get("tag"), sent.get("prompt")]).toEqual(["archive", null])
@@ -186,7 +186,7 @@ it.layer(gateway, { excludeTestServices: true })("POST /audio/transcriptions thr
       const { deepgram } = yield* Doubles
       const asking = (...parts: ReadonlyArray<Part>) =>
         Effect.gen(function* () {
-          deepgram.next(heard(parts.length === 0 ? "en" : undefined))
+          deepgram.next(transcript(parts.length === 0 ? "en" : undefined))
           const verbose = { name: "response_format", value: "verbose_json" }
           const only = { name: "provider", value: '{"only":["deepgram"]}' }
           const answer = yield* transcribe("acme/ears", verbose, only, ...parts)
@@ -219,7 +219,7 @@ it.layer(gateway, { excludeTestServices: true })("POST /audio/transcriptions thr
       expect(fieldsOf(sent ?? { headers: {}, bytes: new Uint8Array() })).toContainEqual(
         expect.objectContaining({ name: "temperature", value: "0.25" })
       )
-      deepgram.next(heard())
+      deepgram.next(transcript())
       expect(decode((yield* asking({ only: ["deepgram"] })).text).warnings).toEqual([
         "temperature: acme/ears takes no temperature, so it was ignored."
       ])

@@ -318,7 +318,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
     })
   )
 
-  it.effect("lets no management key spend, and nobody in without a key", () =>
+  it.effect("refuses management keys, and requests without a key", () =>
     Effect.gen(function* () {
       const { ask, managementKey } = yield* TestGateway.TestGateway
       yield* refused(403, yield* post(film(), { key: managementKey }))

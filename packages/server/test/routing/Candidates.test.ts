@@ -8,7 +8,7 @@ import { keypad } from "../operations/TestAudio.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
 import { makeUpstream, model } from "../video/TestVideo.ts"
 
-const heard = () => Effect.succeed({ text: "hello", duration: 1, segments: [] })
+const transcript = () => Effect.succeed({ text: "hello", duration: 1, segments: [] })
 
 const provider = (name: string, dataPolicy?: DataPolicy, ignored: ReadonlyArray<string> = []) =>
   scripted({
@@ -16,7 +16,7 @@ const provider = (name: string, dataPolicy?: DataPolicy, ignored: ReadonlyArray<
     ignored,
     ...(dataPolicy === undefined ? {} : { dataPolicy }),
     rerank: (request) => Effect.succeed(asTheyCame(request)),
-    transcribe: heard
+    transcribe: transcript
   })
 
 const offers = [

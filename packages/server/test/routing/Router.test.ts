@@ -481,7 +481,7 @@ describe("Candidates", () => {
     })
   )
 
-  it.effect("leaves out the offers that nobody has a credential for, and fails with a 404 without any", () =>
+  it.effect("leaves out the offers without a credential, and fails with a 404 if none is left", () =>
     Effect.gen(function* () {
       const [first, ...kept] = answers(["a", "b"]).offers
       const ranking = { preferences: undefined, observed: () => undefined, quote: () => MicroCredits.zero }

@@ -179,7 +179,7 @@ it.layer(layer(packedFiles, { corsOrigins: ["https://app.example"] }), { exclude
   (it) => {
     const path = "/assets/index-Ab3dE_fG.js"
 
-    it.effect("sends the one that the browser likes best, and says that others may get another", () =>
+    it.effect("sends the copy that the browser prefers, and says that others may get another", () =>
       Effect.gen(function* () {
         const ask = yield* Site
         const etags = new Set<unknown>()
@@ -236,7 +236,7 @@ it.layer(layer(packedFiles, { corsOrigins: ["https://app.example"] }), { exclude
       })
     )
 
-    it.effect("sends a file as it is in a coding that it does not have", () =>
+    it.effect("sends a file uncompressed if it has no copy in the coding", () =>
       Effect.gen(function* () {
         const ask = yield* Site
         const css = yield* ask("/assets/old-12345678.css", { "accept-encoding": "br" })
@@ -246,7 +246,7 @@ it.layer(layer(packedFiles, { corsOrigins: ["https://app.example"] }), { exclude
       })
     )
 
-    it.effect("sends a file as it is when its compressed form was taken away since the start", () =>
+    it.effect("sends a file uncompressed if its compressed copy was removed after the start", () =>
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
         const ask = yield* Site
@@ -271,7 +271,7 @@ it.layer(layer(packedFiles, { corsOrigins: ["https://app.example"] }), { exclude
 
 describe("no site", () => {
   it.layer(layer({}), { excludeTestServices: true })("where the folder is not there", (it) => {
-    it.effect("nothing is served at /, and the rest is", () =>
+    it.effect("nothing is served at /, and all other paths are", () =>
       Effect.gen(function* () {
         const ask = yield* Site
         expect((yield* ask("/")).status).toBe(404)

@@ -61,7 +61,7 @@ describe("a video job at an upstream without an idempotency key", () => {
     ["no answer in time", new Timeout()],
     ["a connection that breaks", new ConnectionLost()],
     ["an invalid response", new BadResponse({ description: "not JSON" })]
-  ] as const)("fails on %s, costs nothing and goes to nobody else", ([, reason]) =>
+  ] as const)("fails on %s, costs nothing and goes to no other provider", ([, reason]) =>
     testing((first, second) =>
       Effect.gen(function* () {
         first.submit = () => failing(reason)
@@ -105,7 +105,7 @@ describe("a video job at an upstream without an idempotency key", () => {
     )
   )
 
-  it.effect("is recorded as asked before the upstream is called, though nobody else offers the model", () =>
+  it.effect("is recorded as asked before the upstream is called, even if no other provider offers the model", () =>
     testing((first) =>
       Effect.gen(function* () {
         const jobs = yield* VideoJobs

@@ -73,7 +73,7 @@ describe("a video job with several providers", () => {
     )
   )
 
-  it.effect("costs what the first asks for when the first takes it, however dear the others", () =>
+  it.effect("costs the price of the first provider if that one accepts it, however expensive the others are", () =>
     testing((_, second) =>
       Effect.gen(function* () {
         const by = yield* payer()
@@ -157,7 +157,7 @@ describe("a video job with several providers", () => {
     )
   )
 
-  it.effect("goes to nobody else when the input itself is wrong", () =>
+  it.effect("goes to no other provider if the input is invalid", () =>
     testing((first, second) =>
       Effect.gen(function* () {
         first.submit = () => Effect.fail(invalidRequest("no harbors today"))
@@ -191,7 +191,7 @@ describe("a video job with several providers", () => {
     )
   )
 
-  it.effect("stays with one that may have taken it: nobody else is asked", () =>
+  it.effect("stays with a provider that may have accepted it: no other is asked", () =>
     testing((first, second) =>
       Effect.gen(function* () {
         const { submit: take } = first
@@ -211,50 +211,46 @@ describe("a video job with several providers", () => {
     )
   )
 
-  it.effect(
-    "stays with the one that was being asked when the worker died, though it is down when the next one comes",
-    () =>
-      testing((first, second) =>
-        Effect.gen(function* () {
-          const taken = yield* Deferred.make<void>()
-          const { submit: take } = first
-          first.submit = (submission) =>
-            take(submission).pipe(Effect.andThen(Deferred.succeed(taken, undefined)), Effect.andThen(Effect.never))
-          const by = yield* payer()
-          const job = yield* submit(by)
-          yield* next
-          const worker = yield* Effect.forkChild(next)
-          yield* Deferred.await(taken)
-          yield* Fiber.interrupt(worker)
-          first.submit = (submission) => (first.submissions.length < 3 ? down() : take(submission))
-          yield* work("1 minute")
-          expect(yield* read(job.id)).toMatchObject({ status: "completed", provider: "test", handle: "up-1" })
-          expect([first.jobs.size, second.submissions.length]).toEqual([1, 0])
-          expect(yield* money(by.workspaceId)).toEqual(charged)
-        })
-      )
+  it.effect("stays with the provider that was being asked when the worker died, even if it is down after that", () =>
+    testing((first, second) =>
+      Effect.gen(function* () {
+        const taken = yield* Deferred.make<void>()
+        const { submit: take } = first
+        first.submit = (submission) =>
+          take(submission).pipe(Effect.andThen(Deferred.succeed(taken, undefined)), Effect.andThen(Effect.never))
+        const by = yield* payer()
+        const job = yield* submit(by)
+        yield* next
+        const worker = yield* Effect.forkChild(next)
+        yield* Deferred.await(taken)
+        yield* Fiber.interrupt(worker)
+        first.submit = (submission) => (first.submissions.length < 3 ? down() : take(submission))
+        yield* work("1 minute")
+        expect(yield* read(job.id)).toMatchObject({ status: "completed", provider: "test", handle: "up-1" })
+        expect([first.jobs.size, second.submissions.length]).toEqual([1, 0])
+        expect(yield* money(by.workspaceId)).toEqual(charged)
+      })
+    )
   )
 
-  it.effect(
-    "stays where it was accepted while that one does not say how far it is, and holds that against nobody",
-    () =>
-      testing((first, second) =>
-        Effect.gen(function* () {
-          const { poll } = first
-          first.poll = down
-          const by = yield* payer()
-          const job = yield* submit(by)
-          yield* work("30 seconds")
-          expect(first.polls).toBeGreaterThan(3)
-          const another = yield* submit(by)
-          yield* work("1 second")
-          expect(yield* read(another.id)).toMatchObject({ provider: "test", handle: "up-2" })
-          first.poll = poll
-          yield* work("2 minutes")
-          for (const { id } of [job, another]) expect((yield* read(id)).status).toBe("completed")
-          expect([second.submissions.length, second.polls]).toEqual([0, 0])
-        })
-      )
+  it.effect("stays where it was accepted while its polls fail, and other jobs still go there", () =>
+    testing((first, second) =>
+      Effect.gen(function* () {
+        const { poll } = first
+        first.poll = down
+        const by = yield* payer()
+        const job = yield* submit(by)
+        yield* work("30 seconds")
+        expect(first.polls).toBeGreaterThan(3)
+        const another = yield* submit(by)
+        yield* work("1 second")
+        expect(yield* read(another.id)).toMatchObject({ provider: "test", handle: "up-2" })
+        first.poll = poll
+        yield* work("2 minutes")
+        for (const { id } of [job, another]) expect((yield* read(id)).status).toBe("completed")
+        expect([second.submissions.length, second.polls]).toEqual([0, 0])
+      })
+    )
   )
 })
 

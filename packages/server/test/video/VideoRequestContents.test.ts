@@ -7,7 +7,7 @@ import type { VideoJob } from "../../src/video/VideoJob.ts"
 import { charge, layer, makeUpstream, payer, submit } from "./TestVideo.ts"
 import { read } from "./TestWorker.ts"
 
-/** A job under way, and how many requests the database holds. */
+/** A job under way, and how many requests the database contains. */
 const started = Effect.gen(function* () {
   const jobs = yield* VideoJobs
   const job = yield* submit(yield* payer())
@@ -29,7 +29,7 @@ describe("what a video job was asked for", () => {
       cancelled: (jobs, job) => jobs.cancel(job.workspaceId, job.id)
     }
   for (const [status, end] of Object.entries(ends)) {
-    it.effect(`is gone once the job is ${status}, and was there until then`, () =>
+    it.effect(`is deleted once the job is ${status}, and kept until then`, () =>
       Effect.gen(function* () {
         const { job, jobs } = yield* started
         const other = yield* submit(yield* payer())
@@ -63,7 +63,7 @@ describe("what a video job was asked for", () => {
     })
   )
 
-  it.effect("loses the content of its images once the upstream has taken the job, and keeps the rest", () =>
+  it.effect("loses the content of its images once the upstream has accepted the job, and keeps the rest", () =>
     Effect.gen(function* () {
       const content = `data:image/png;base64,${"A".repeat(100_000)}`
       const link = { url: "https://example.com/a.png" }

@@ -82,7 +82,7 @@ describe("VideoWorker", () => {
     )
   )
 
-  it.effect("tells the provider what it needs and nothing else", () =>
+  it.effect("sends the provider what it needs and nothing else", () =>
     testing((upstream) =>
       Effect.gen(function* () {
         yield* submit(yield* payer(), {
@@ -122,7 +122,7 @@ describe("VideoWorker", () => {
     )
   )
 
-  it.effect("fails a job whose credential is no longer there, and calls nobody", () =>
+  it.effect("fails a job whose credential was deleted, without a call", () =>
     testing((upstream) =>
       Effect.gen(function* () {
         const by = yield* payer()

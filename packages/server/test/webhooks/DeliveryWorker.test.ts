@@ -261,7 +261,7 @@ describe.each(databases)("a webhook on $name", ({ layer }) => {
         Effect.repeat({ until: (count) => count >= 2, schedule: Schedule.spaced("10 millis") })
       )
       expect(slow.received).toHaveLength(2)
-      // Those under way are not due: their claims hold.
+      // Those in progress are not due: they are still claimed.
       expect((yield* read("slow0")).nextAttemptAt).toBeNull()
     }).pipe(
       Effect.scoped,
@@ -270,7 +270,7 @@ describe.each(databases)("a webhook on $name", ({ layer }) => {
     )
   )
 
-  it.live("of one workspace is sent at once while the receivers of others hold all places", () =>
+  it.live("of one workspace is sent at once while the receivers of others occupy all places", () =>
     Effect.gen(function* () {
       const slow = yield* TestReceiver.make(TestReceiver.hang)
       const { received, url } = yield* TestReceiver.make(TestReceiver.status(200))

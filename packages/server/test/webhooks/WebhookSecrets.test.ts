@@ -40,7 +40,7 @@ describe.each(databases)("the secrets of a workspace on $name", ({ layer }) => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("include the one that receivers know after a rotation whose answer was lost was repeated", () =>
+  it.effect("include the one that receivers have, if a rotation was repeated because its response was lost", () =>
     Effect.gen(function* () {
       const { rotate, signers } = yield* make
       const known = yield* rotate(day)

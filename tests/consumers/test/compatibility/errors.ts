@@ -68,7 +68,8 @@ interface Failure {
   readonly call: (gateway: CompatibleGateway) => Promise<unknown>
 }
 
-const poor = async ({ clientsWith, createKey }: CompatibleGateway) => clientsWith(await createKey({ limit: 0.00001 }))
+const clientsWithoutCredits = async ({ clientsWith, createKey }: CompatibleGateway) =>
+  clientsWith(await createKey({ limit: 0.00001 }))
 const strictClients = async ({ strict }: CompatibleGateway) => strict.clientsWith(await strict.createKey())
 
 const ofOpenRouter: ReadonlyArray<Failure> = [
@@ -85,7 +86,7 @@ const ofOpenRouter: ReadonlyArray<Failure> = [
   {
     status: 402,
     name: "PaymentRequiredResponseError",
-    call: async (gateway) => rerank((await poor(gateway)).openrouter)
+    call: async (gateway) => rerank((await clientsWithoutCredits(gateway)).openrouter)
   },
   { status: 403, name: "ForbiddenResponseError", call: ({ management }) => rerank(management.openrouter) },
   {
@@ -121,7 +122,7 @@ const ofOpenAi: ReadonlyArray<Failure> = [
     name: "AuthenticationError",
     call: ({ clientsWith }) => transcribe(clientsWith("mg_sk_unknown").openai)
   },
-  { status: 402, name: "APIError", call: async (gateway) => transcribe((await poor(gateway)).openai) },
+  { status: 402, name: "APIError", call: async (gateway) => transcribe((await clientsWithoutCredits(gateway)).openai) },
   { status: 403, name: "PermissionDeniedError", call: ({ management }) => transcribe(management.openai) },
   {
     status: 404,
@@ -146,7 +147,7 @@ const ofCohere: ReadonlyArray<Failure> = [
     call: ({ clients }) => clients.cohere.rerank({ ...request, topN: 0 })
   },
   { status: 401, name: "UnauthorizedError", call: ({ clientsWith }) => rank(clientsWith("mg_sk_unknown").cohere) },
-  { status: 402, name: "CohereError", call: async (gateway) => rank((await poor(gateway)).cohere) },
+  { status: 402, name: "CohereError", call: async (gateway) => rank((await clientsWithoutCredits(gateway)).cohere) },
   { status: 403, name: "ForbiddenError", call: ({ management }) => rank(management.cohere) },
   {
     status: 404,

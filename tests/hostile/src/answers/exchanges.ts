@@ -123,7 +123,7 @@ const transcript = {
   usage: { seconds: 1, input_tokens: 14, output_tokens: 45 }
 }
 
-const heard = {
+const deepgramTranscript = {
   metadata: { duration: 0.5 },
   results: {
     channels: [{ alternatives: [{ transcript: "green tea", words, languages: ["en"] }], detected_language: "en" }],
@@ -167,7 +167,7 @@ export const rightAnswer = (url: string, { method, path }: Call, number: number)
     case "groq":
       return { json: transcript }
     case "deepgram":
-      return { json: heard }
+      return { json: deepgramTranscript }
     case "behind":
       return behind(method, path, job)
     case "replicate":

@@ -63,7 +63,7 @@ const cancelAll = async ({ gateway }: Target, answers: ReadonlyArray<Answer>): P
   }
 }
 
-const held: Attack = {
+const openRequests: Attack = {
   name: "held-video-requests",
   title: `${jobs} video jobs with images of 4.9 MB at a provider that does not answer the submission`,
   bound: "202 up to 256 MiB of stored requests, then 429",
@@ -125,4 +125,4 @@ const polled: Attack = {
   }
 }
 
-export const videoRequests: ReadonlyArray<Attack> = [held, polled]
+export const videoRequests: ReadonlyArray<Attack> = [openRequests, polled]

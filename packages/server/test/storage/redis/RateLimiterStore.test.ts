@@ -107,7 +107,7 @@ describe.skipIf(TestRedis.isMissing)("RateLimiterStore on Redis", () => {
     })
   )
 
-  it.live("grants a key its limit once, however often Redis comes and goes without its counts", () =>
+  it.live("grants a key its limit once, however often Redis restarts without its counts", () =>
     Effect.gen(function* () {
       const redis = yield* TestRedis.server()
       const process = yield* TestRedis.process(redis.url)

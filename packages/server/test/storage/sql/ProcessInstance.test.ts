@@ -19,7 +19,7 @@ const database = Migrations.layer.pipe(
 const start = (scope: Scope.Scope) =>
   Effect.map(Layer.buildWithScope(Layer.fresh(layerSql()), scope), (context) => Context.get(context, ProcessInstance))
 
-/** What a killed process leaves: its row, and a lock file that nobody holds. */
+/** What a killed process leaves: its row, and an unlocked lock file. */
 const killed = Effect.fnUntraced(function* (folder: string, id: string) {
   const fs = yield* FileSystem.FileSystem
   const sql = yield* SqlClient
@@ -97,7 +97,7 @@ describe("ProcessInstance", () => {
     }).pipe(Effect.provide([database, Logger.layer([])]))
   )
 
-  it.effect("is dead to others at once when it was killed, if processes hold lock files", () =>
+  it.effect("is dead to others at once when it was killed, if processes use lock files", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const sql = yield* SqlClient
