@@ -1,6 +1,6 @@
 /**
  * Node's HTTP server, set up so that every request gets a response, also while the service starts
- * and stops, and that no client can hold a connection forever.
+ * and stops, and that no client can keep a connection forever.
  */
 import type { WireNames } from "@model-gateway/core/WireNames"
 import { type IncomingMessage, Server, type ServerResponse } from "node:http"

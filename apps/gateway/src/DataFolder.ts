@@ -7,7 +7,9 @@ import { accessSync, constants, mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import { Failure } from "./Failure.ts"
 
-/** It holds prompts, answers and uploaded files, so other users of this machine have no access. */
+/**
+ * It contains prompts, answers and uploaded files, so other users of this machine have no access.
+ */
 const privateMode = 0o700
 
 /**

@@ -41,7 +41,7 @@ export const isApiKey = (text: string): boolean =>
 /** What a base URL is, to complete "is not …". */
 export const baseUrlAllowed = "an http:// or https:// URL without user name, query or fragment"
 
-/** Names a variable of the environment, so that the file need not hold the secret. */
+/** Names a variable of the environment, so that the file need not contain the secret. */
 const Reference = Schema.Struct({ env: Schema.NonEmptyString })
 
 const expectedUpstream = 'an object such as { "adapter": "openai", "baseUrl": "https://whisper.internal/v1" }'
@@ -58,7 +58,7 @@ const Upstream = Schema.Struct({
     Schema.Union([Schema.String.check(Schema.makeFilter(isApiKey)), Reference]).annotate({
       expected: `${apiKeyAllowed}, or { "env": "NAME" }`,
       description:
-        "The API key, or the environment variable that holds it. Without a key, an upstream that has a name and a `baseUrl` of its own is called without one"
+        "The API key, or the environment variable that contains it. Without a key, an upstream that has a name and a `baseUrl` of its own is called without one"
     })
   ),
   baseUrl: Schema.optionalKey(

@@ -28,7 +28,7 @@ export interface Connection {
 }
 
 /** Milliseconds that a connection stays open so that the client can read the response. */
-const lingering = 1000
+const closeDelay = 1000
 
 const refusals: Readonly<Record<string, readonly [status: number, reason: string, message: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not arrive in time"],
@@ -76,7 +76,7 @@ export const isOver = ({ response }: Exchange): boolean => response.writableFini
 /** Closes without a reset, which could discard the response before the client has read it. */
 const close = (socket: Socket, text = ""): void => {
   socket.end(text)
-  setTimeout(() => socket.destroy(), lingering).unref()
+  setTimeout(() => socket.destroy(), closeDelay).unref()
 }
 
 /**

@@ -21,7 +21,7 @@ export interface Given {
   readonly source: string
 }
 
-/** What a settings file holds. */
+/** The contents of a settings file. */
 export interface SettingsFile {
   readonly given: ReadonlyArray<Given>
   readonly modelSettings: ModelSettings.ModelSettings
@@ -51,7 +51,7 @@ const keysOf = (group: Setting.Group): ReadonlyArray<string> => [
 ]
 
 /** The known key that an unknown one most likely stands for. A flag's name stands for its key. */
-const meant = (key: string, group: Setting.Group): string => {
+const suggestion = (key: string, group: Setting.Group): string => {
   const byFlag = new Map(Setting.entries(group).map(({ path, setting }) => [setting.name, path.join(".")]))
   const found = nearest(key, [...keysOf(group), ...ModelSettings.parts, ...byFlag.keys()])
   return byFlag.get(found) ?? found
@@ -74,7 +74,7 @@ export const read = Effect.fnUntraced(function* (file: string, group: Setting.Gr
     })
   }
   if (root.type !== "object") {
-    return yield* new Failure({ message: `The settings file ${file} must hold one JSON object.` })
+    return yield* new Failure({ message: `The settings file ${file} must contain one JSON object.` })
   }
   const sourceAt = (location: Finding.Location, { offset }: Node): string =>
     `"${format(location)}" on line ${lineOf(offset)} of ${file}`
@@ -122,7 +122,7 @@ const readGroup: (
     const known = Setting.lookup(group, name)
     if (known === undefined) {
       return yield* new Failure({
-        message: `${source} is not a setting. Did you mean "${meant(location.join("."), reading.group)}"?`
+        message: `${source} is not a setting. Did you mean "${suggestion(location.join("."), reading.group)}"?`
       })
     }
     if (Setting.isSetting(known)) {

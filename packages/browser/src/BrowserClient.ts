@@ -4,7 +4,7 @@
  * page bundles only the operations that it calls. `BrowserGateway` provides all operations as
  * methods.
  *
- * Build the layer once, in your main layer or a `ManagedRuntime`: it holds the cached token and the
+ * Build the layer once, in your main layer or a `ManagedRuntime`: it owns the cached token and the
  * retry budget.
  *
  * @since 0.1.0

@@ -2,7 +2,7 @@
  * The gateway client for browsers, with all operations as methods. A page that calls few operations
  * is smaller with `BrowserClient`.
  *
- * Build the layer once, in your main layer or a `ManagedRuntime`: it holds the cached token and the
+ * Build the layer once, in your main layer or a `ManagedRuntime`: it owns the cached token and the
  * retry budget.
  *
  * @since 0.1.0

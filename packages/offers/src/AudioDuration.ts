@@ -78,8 +78,8 @@ export interface Measured {
  * Format and length of audio.
  *
  * The work is done in a thread of its own: audio that leads its parser astray is given up after a
- * second (and 100 ms more for each megabyte) as `NotAudio`, and holds up nobody meanwhile. A file
- * up to 64 MiB is in memory while it is measured, a larger one is read piece by piece. Fails with
+ * second (and 100 ms more for each megabyte) as `NotAudio`, and delays no other audio. A file up to
+ * 64 MiB is in memory while it is measured, a larger one is read piece by piece. Fails with
  * `NotAudio`, with `WrongFormat` when a format is declared and the contents are in another, and
  * with `Unreadable`.
  *

@@ -28,7 +28,7 @@ export interface AudioSource {
   readonly size: Effect.Effect<number, PlatformError.PlatformError>
   /** The whole audio in memory. */
   readonly bytes: Effect.Effect<Uint8Array, PlatformError.PlatformError>
-  /** The audio in chunks, without holding all of it. */
+  /** The audio in chunks, without all of it in memory. */
   readonly stream: Stream.Stream<Uint8Array, PlatformError.PlatformError>
 }
 

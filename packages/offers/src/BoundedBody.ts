@@ -9,7 +9,7 @@ import * as JsonScanner from "./JsonScanner.ts"
 import type { Lease } from "./ResponseMemory.ts"
 
 /**
- * What an answer may hold at most.
+ * What an answer may contain at most.
  *
  * @category models
  * @since 0.1.0
@@ -19,7 +19,7 @@ export interface Bounds extends JsonScanner.Limits {
 }
 
 /**
- * An answer holds more. `message` says of what.
+ * An answer contains more. `message` says of what.
  *
  * @category errors
  * @since 0.1.0
@@ -36,7 +36,7 @@ const mebibyte = 1024 * 1024
  */
 export const defaults: Bounds = { bytes: 4 * mebibyte, depth: 64, entries: 1000, values: 20_000 }
 
-/** An answer up to this length cannot hold enough to need a scan before parsing. */
+/** An answer up to this length has too few values to need a scan before parsing. */
 const maxUnscanned = 4096
 
 /**

@@ -1,10 +1,10 @@
 /**
  * Divides a fixed amount, such as memory, among owners so that none of them takes all of it.
  *
- * One owner holds at most its share, however much is free. Waiting owners are served in turn, one
+ * One owner has at most its share, however much is free. Waiting owners are served in turn, one
  * request each, so that an owner with a thousand requests delays another owner by one request.
  *
- * Effect's `PartitionedSemaphore` takes turns, too, but one owner can hold all of its permits, and
+ * Effect's `PartitionedSemaphore` takes turns, too, but one owner can take all of its permits, and
  * a waiter cannot ask whether it has them, to acquire something else instead. The attacks
  * `hoarded-memory` and `command-queue` are of one owner that takes all.
  *
@@ -53,7 +53,7 @@ export interface FairShare {
  */
 export interface Options {
   readonly capacity: number
-  /** The most that one owner holds at a time. */
+  /** The maximum that one owner has at a time. */
   readonly perOwner: number
 }
 

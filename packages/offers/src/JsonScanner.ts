@@ -2,21 +2,21 @@
  * Scans the bytes of a JSON body as they arrive, before it is parsed. The service scans the bodies
  * of callers with it, and adapters the answers of upstreams.
  *
- * A parser builds all that a body holds: a few megabytes can become millions of objects and block
- * all other requests. The scanner only counts. It rejects nesting, lists and numbers of values
- * above its limits, in time linear in the bytes. It does not check the grammar; the parser does
- * that later. The attacks `empty-texts`, `upstream-results` and `upstream-nesting` send such
+ * A parser builds all that a body contains: a few megabytes can become millions of objects and
+ * block all other requests. The scanner only counts. It rejects nesting, lists and numbers of
+ * values above its limits, in time linear in the bytes. It does not check the grammar; the parser
+ * does that later. The attacks `empty-texts`, `upstream-results` and `upstream-nesting` send such
  * bodies.
  *
- * It can also extract one long string from the body, so that the string is never held whole (attack
- * `transcriptions`).
+ * It can also extract one long string from the body, so that the string is never whole in memory
+ * (attack `transcriptions`).
  *
  * @since 0.1.0
  */
 import type { Issue } from "@model-gateway/core/GatewayError"
 
 /**
- * What a body may hold at most.
+ * What a body may contain at most.
  *
  * @category models
  * @since 0.1.0

@@ -141,8 +141,8 @@ export const split = (
 // Answers
 
 /**
- * What the answer of a call about this many documents may hold: a result for each, which may repeat
- * its document.
+ * What the answer of a call about this many documents may contain: a result for each, which may
+ * repeat its document.
  *
  * @category constructors
  * @since 0.1.0

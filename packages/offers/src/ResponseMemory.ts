@@ -3,9 +3,9 @@
  * the event loop.
  *
  * An answer is received when there is memory for it. Until then it stays in its sender's socket,
- * and its call's time limit goes on. An upstream holds at most a quarter of the memory, so that
- * none of them shuts out the others. Large answers are parsed one after the other, and other work
- * runs in between.
+ * and its call's time limit goes on. An upstream uses at most a quarter of the memory, so that none
+ * of them shuts out the others. Large answers are parsed one after the other, and other work runs
+ * in between.
  *
  * @since 0.1.0
  */

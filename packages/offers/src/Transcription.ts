@@ -151,7 +151,7 @@ export const ignored = (
  */
 export const audioFieldOf = ({ audio }: TranscriptionRequest): string => audio.field ?? "input_audio.data"
 
-const whole = (value: number): string => value.toLocaleString("en-US", { maximumFractionDigits: 1 })
+const format = (value: number): string => value.toLocaleString("en-US", { maximumFractionDigits: 1 })
 
 /**
  * What the model does not support: the audio's format, its size, its length, or `verbose_json`.
@@ -177,7 +177,7 @@ export const unsupported = (
     : [
         {
           path: wanted.audioField,
-          message: `the model "${publicId}" accepts at most ${whole(max_bytes)} bytes of audio, not ${whole(wanted.bytes)}`
+          message: `the model "${publicId}" accepts at most ${format(max_bytes)} bytes of audio, not ${format(wanted.bytes)}`
         }
       ]),
   ...(wanted.seconds <= max_seconds
@@ -185,7 +185,7 @@ export const unsupported = (
     : [
         {
           path: wanted.audioField,
-          message: `the model "${publicId}" accepts at most ${whole(max_seconds)} seconds of audio, not ${whole(wanted.seconds)}`
+          message: `the model "${publicId}" accepts at most ${format(max_seconds)} seconds of audio, not ${format(wanted.seconds)}`
         }
       ]),
   ...(wanted.verbose && !verbose

@@ -201,7 +201,7 @@ const cut = (text: string, start: number, end: number): number => {
 /**
  * Ranks texts against a query. A small request is ranked at once. A large one yields to other
  * fibers after each millisecond or so of work, so that the event loop stays free for other
- * requests. The work grows in proportion to the length of the input, whatever it holds.
+ * requests. The work grows in proportion to the length of the input, whatever its contents.
  *
  * @param top_n how many results to give; all when left out
  *

@@ -39,7 +39,7 @@ export interface WavOptions {
   readonly bitsPerSample?: 8 | 16
   /** Default: 1. */
   readonly channels?: 1 | 2
-  /** How long a key is held, in seconds. Default: 0.1. */
+  /** How long a key is pressed, in seconds. Default: 0.1. */
   readonly tone?: number
   /** Silence between two keys, in seconds. Default: 0.1. */
   readonly gap?: number
@@ -70,7 +70,7 @@ export const wav = (text: string, options?: WavOptions): Uint8Array<ArrayBuffer>
   const rate = options?.sampleRate ?? 8000
   const bits = options?.bitsPerSample ?? 16
   const channels = options?.channels ?? 1
-  const samples = synthesise(text, rate, options)
+  const samples = synthesize(text, rate, options)
 
   const frame = (channels * bits) / 8
   const size = samples.length * frame
@@ -101,7 +101,7 @@ export const wav = (text: string, options?: WavOptions): Uint8Array<ArrayBuffer>
   return bytes
 }
 
-const synthesise = (text: string, rate: number, options: WavOptions | undefined): Float64Array => {
+const synthesize = (text: string, rate: number, options: WavOptions | undefined): Float64Array => {
   const tone = Math.round((options?.tone ?? 0.1) * rate)
   const gap = Math.round((options?.gap ?? 0.1) * rate)
   const pause = Math.round((options?.pause ?? 0.6) * rate)

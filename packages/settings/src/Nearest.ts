@@ -27,10 +27,10 @@ const distance = (part: string, whole: string, outside: number): number => {
 const minPartLength = 3
 
 /**
- * How far two names are apart, without regard to case. What the shorter one lacks at its ends, such
+ * How different two names are, without regard to case. What the shorter one lacks at its ends, such
  * as `limit` or `limt` to `limit_usd`, counts a quarter of a mistyped character.
  */
-const farness = (a: string, b: string): number => {
+const difference = (a: string, b: string): number => {
   const [part, whole] = [a.toLowerCase(), b.toLowerCase()].toSorted((left, right) => left.length - right.length)
   if (part === undefined || whole === undefined) return 0
   return distance(part, whole, part.length < minPartLength ? 1 : 1 / 4)
@@ -43,4 +43,4 @@ const farness = (a: string, b: string): number => {
  * @since 0.1.0
  */
 export const nearest = (name: string, candidates: ReadonlyArray<string>): string =>
-  candidates.reduce((best, candidate) => (farness(name, candidate) < farness(name, best) ? candidate : best))
+  candidates.reduce((best, candidate) => (difference(name, candidate) < difference(name, best) ? candidate : best))

@@ -205,7 +205,7 @@ const list = Command.make(
 ).pipe(Command.withDescription("List the keys of a workspace, newest first"))
 
 /** The keys that the text may stand for: a hash, the beginning of one, or a key itself. */
-const meant = (text: string, keys: ReadonlyArray<Key>): ReadonlyArray<Key> => {
+const matching = (text: string, keys: ReadonlyArray<Key>): ReadonlyArray<Key> => {
   const hash = Result.match(KeyFormat.parse(text), { onFailure: () => text, onSuccess: (parsed) => parsed.hash })
   return keys.filter((key) => key.hash.startsWith(hash))
 }
@@ -230,7 +230,7 @@ const revoke = Command.make(
       "existing",
       Effect.fnUntraced(function* (workspace) {
         const keys = yield* KeyStore
-        const [key, another] = meant(input.key, yield* allOf(workspace))
+        const [key, another] = matching(input.key, yield* allOf(workspace))
         const missing = new Failure({ message: `The workspace ${workspace.id} has no such key.` })
         if (key === undefined) return yield* missing
         if (another !== undefined) {

@@ -91,7 +91,7 @@ const refused = ({ cause }: ServeError, host: string, port: number): Failure => 
   }
 }
 
-/** Logs go to stderr, so that stdout holds what a person or a script waits for. */
+/** Logs go to stderr, so that stdout has only what a person or a script waits for. */
 const layerLogs = ({ logFormat, logLevel }: LoadSettings.Ready) =>
   Layer.mergeAll(
     Logger.layer([logFormat === "json" ? Logger.withConsoleError(Logger.formatJson) : Logger.consolePretty()]),
@@ -135,7 +135,7 @@ const origin = (host: string, port: number): string => {
 }
 
 /** Where rate limits and circuits are counted. Never shows the user and the password of the URL. */
-const counting = ({ redisUrl }: LoadSettings.Ready): string => {
+const counterLocation = ({ redisUrl }: LoadSettings.Ready): string => {
   if (redisUrl === undefined) return "Rate limits and circuits are counted per process."
   const { hostname, port } = new URL(Redacted.value(redisUrl))
   return `Rate limits and circuits are counted in Redis at ${hostname}:${port === "" ? 6379 : port}.`
@@ -186,9 +186,9 @@ const stopping = Effect.fnUntraced(function* (
     yield* lifecycle.stop
     yield* Effect.sleep(shutdownDelay)
   }
-  // A database that hangs must not keep the process: what it holds is released as after a crash.
+  // A database that hangs must not keep the process: what it owns is released as after a crash.
   setTimeout(
-    () => crash.end("a part that it could not close in time. Another process releases what it holds", 1),
+    () => crash.end("a part that it could not close in time. Another process releases what it owned", 1),
     Duration.toMillis(Duration.sum(shutdownTimeout, closing))
   ).unref()
   yield* Effect.promise(connections.stopListening)
@@ -213,7 +213,7 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
       yield* Console.log(`Files and videos are stored in ${settings.objectStoreUrl.split("?")[0]}.`)
     }
     yield* Console.log(Catalog.summary(yield* Offered))
-    yield* Console.log(counting(settings))
+    yield* Console.log(counterLocation(settings))
     // Created once the port is open: a run that cannot listen must not create keys that nobody
     // sees.
     const workspaces = yield* WorkspaceStore

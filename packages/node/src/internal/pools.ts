@@ -28,7 +28,7 @@ interface Proxies {
 
 /**
  * A variable of the environment does not name a proxy. The message never quotes its value, which
- * may hold a password.
+ * may contain a password.
  *
  * @category errors
  * @since 0.1.0
@@ -47,7 +47,9 @@ export class InvalidProxy extends Data.TaggedError("InvalidProxy")<{
 }
 
 /** The first of the two variables that is set, with its name. An empty text: none. */
-const either = (variable: string): Effect.Effect<{ readonly name: string; readonly text: string }, InvalidProxy> => {
+const variableOf = (
+  variable: string
+): Effect.Effect<{ readonly name: string; readonly text: string }, InvalidProxy> => {
   const read = (name: string) =>
     Config.map(Config.Redacted(name), (secret) => ({ name, text: Redacted.value(secret).trim() }))
   const found = Config.withDefault(
@@ -58,7 +60,7 @@ const either = (variable: string): Effect.Effect<{ readonly name: string; readon
 }
 
 const proxyUrl = (variable: string): Effect.Effect<string, InvalidProxy> =>
-  Effect.flatMap(either(variable), ({ name, text }) => {
+  Effect.flatMap(variableOf(variable), ({ name, text }) => {
     // As curl accepts it.
     const url = text === "" || text.includes("://") ? text : `http://${text}`
     const isValid = url === "" || (URL.canParse(url) && /^https?:/i.test(url))
@@ -69,7 +71,7 @@ const proxies: Effect.Effect<Proxies, InvalidProxy> = Effect.all({
   httpProxy: proxyUrl("HTTP_PROXY"),
   httpsProxy: proxyUrl("HTTPS_PROXY"),
   // A proxy elsewhere cannot reach this machine.
-  noProxy: Effect.map(either("NO_PROXY"), ({ text }) => `${text},localhost,127.0.0.1,::1`)
+  noProxy: Effect.map(variableOf("NO_PROXY"), ({ text }) => `${text},localhost,127.0.0.1,::1`)
 })
 
 const agentOf = (undici: typeof Undici, options: Undici.Agent.Options, proxies: Proxies | undefined) => {

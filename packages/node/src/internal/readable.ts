@@ -6,9 +6,10 @@ import { ReadableStream } from "node:stream/web"
 export type Open = Set<(reason: unknown) => void>
 
 /**
- * Nothing is read before the first `read`. While it is read, `open` holds a function that fails it.
- * An abort of the signal fails it at once, also while nobody reads. `Stream.toReadableStreamWith`
- * would end it then instead, so that half a file looked like a whole one.
+ * Nothing is read before the first `read`. While it is read, `open` contains a function that fails
+ * it. An abort of the signal fails it at once, also while nobody reads.
+ * `Stream.toReadableStreamWith` would end it then instead, so that half a file looked like a whole
+ * one.
  */
 export const toReadable = <A, E, R>(
   stream: Stream.Stream<A, E, R>,

@@ -21,7 +21,7 @@ export const startsOther = ({ read }: AudioBytes, at: number): boolean => {
 }
 
 /** Frames in a row, or marks of a format, that no sound contains by chance. */
-const enough = 8
+const minMarks = 8
 
 /** DTS in its four forms, and TrueHD: 32 bits that start each frame. */
 const marks = [0x7ffe_8001, 0xfe7f_0180, 0x1fff_e800, 0xff1f_00e8, 0xf872_6fba]
@@ -49,7 +49,7 @@ const lengthAt = (bytes: Uint8Array, at: number): number => {
 }
 
 const isRow = (bytes: Uint8Array, start: number): boolean => {
-  for (let count = 0, at = start; count < enough; count += 1) {
+  for (let count = 0, at = start; count < minMarks; count += 1) {
     const length = lengthAt(bytes, at)
     if (length < 7) return false
     at += length
@@ -76,5 +76,5 @@ export const isCompressed = (bytes: AudioBytes, from: number, to: number, second
       }
     }
   })
-  return isFound || marked >= enough || AudioFrames.secondsInARow(bytes, from, to) > seconds
+  return isFound || marked >= minMarks || AudioFrames.secondsInARow(bytes, from, to) > seconds
 }

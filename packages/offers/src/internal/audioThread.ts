@@ -21,7 +21,7 @@ const startDeadline = Duration.seconds(10)
 
 /**
  * Time for the parser and for reading all bytes, several times what they need. It grows with the
- * size, so that a small file does not hold a thread for long.
+ * size, so that a small file does not occupy a thread for long.
  */
 const deadlineFor = (size: number): Duration.Duration => Duration.millis(1000 + size / 10_000)
 

@@ -35,8 +35,8 @@ export interface Call {
   /** The upstream's id of the model, for errors. */
   readonly model: string
   /**
-   * What a response may hold at most, besides a copy of what the request holds. Default: as for
-   * other upstreams.
+   * What a response may contain at most, besides a copy of what the request contains. Default: as
+   * for other upstreams.
    */
   readonly bounds?: Partial<Bounds>
 }

@@ -126,7 +126,7 @@ const skuPricing = (skus: { readonly [sku: string]: string } = {}): VideoModel["
 
 const noPrices: Prices = { prompt: undefined, request: undefined, search_unit: undefined, second: undefined }
 
-const known = <A extends string>(literals: ReadonlyArray<A>, values: ReadonlyArray<string> | null | undefined) =>
+const knownValues = <A extends string>(literals: ReadonlyArray<A>, values: ReadonlyArray<string> | null | undefined) =>
   values == null ? undefined : literals.filter((literal) => values.includes(literal))
 
 const wholeSeconds = (seconds: number): number => Math.max(1, Math.floor(seconds))
@@ -136,8 +136,8 @@ const videoParameters = (
   video: typeof ListedVideo.Type,
   { max_duration, prompt_optional = false, references }: Models.Capabilities = {}
 ) => {
-  const resolutions = known(Resolution.literals, video.supported_resolutions)
-  const aspect_ratios = known(AspectRatio.literals, video.supported_aspect_ratios)
+  const resolutions = knownValues(Resolution.literals, video.supported_resolutions)
+  const aspect_ratios = knownValues(AspectRatio.literals, video.supported_aspect_ratios)
   const durations = video.supported_durations ?? []
   const [shortest, longest] = durations.length === 0 ? [5, 60] : [Math.min(...durations), Math.max(...durations)]
   const maxDuration = wholeSeconds(max_duration ?? longest)

@@ -1,4 +1,4 @@
-/** What a transcript of audio of this length may hold. */
+/** What a transcript of audio of this length may contain. */
 import type { Bounds } from "@model-gateway/offers/BoundedBody"
 
 const mebibyte = 1024 * 1024

@@ -4,8 +4,8 @@
  *
  * A valid key never waits, whatever else comes from its address: the key is looked up first, and
  * only failures are counted. Addresses are counted as in {@link ClientAddress.countedBy}. A delayed
- * response holds a connection, so only a few may wait at a time; further ones are not delayed. The
- * body is not read meanwhile.
+ * response occupies a connection, so only a few may wait at a time; further ones are not delayed.
+ * The body is not read meanwhile.
  */
 import { Duration, Effect } from "effect"
 import { RateLimiter } from "effect/persistence/RateLimiter"

@@ -163,7 +163,7 @@ export const inDatabase = Effect.gen(function* () {
 
   return yield* make({
     name: "the database",
-    // In the caller's transaction, because transactions may hold all connections.
+    // In the caller's transaction, because transactions may use all connections.
     read: Effect.map(sql`SELECT secret FROM master_key`, ([row]) =>
       row === undefined ? undefined : Dialect.text(row, "secret")
     ).pipe(mapSqlError("MasterKeys.read"), Effect.mapError(failed)),

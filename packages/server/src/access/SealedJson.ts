@@ -1,6 +1,6 @@
 /**
- * Values that stores keep in one column, encrypted by the {@link Vault}. The column holds what the
- * vault returns, as JSON.
+ * Values that stores keep in one column, encrypted by the {@link Vault}. The column contains what
+ * the vault returns, as JSON.
  */
 import { Effect, Redacted, Schema } from "effect"
 import type { StorageError } from "../storage/sql/StorageError.ts"

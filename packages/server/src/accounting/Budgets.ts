@@ -32,17 +32,17 @@ export interface Budget {
   readonly byokReserved: Sums
 }
 
-const nothing: Sums = { total: 0, daily: 0, weekly: 0, monthly: 0 }
+const noSums: Sums = { total: 0, daily: 0, weekly: 0, monthly: 0 }
 
 /** A budget that nothing was spent from. */
 export const unused = (settings: Pick<Budget, "limit" | "limitReset" | "includeByok">): Budget => ({
   limit: settings.limit,
   limitReset: settings.limitReset,
   includeByok: settings.includeByok,
-  usage: nothing,
-  byok: nothing,
-  reserved: nothing,
-  byokReserved: nothing
+  usage: noSums,
+  byok: noSums,
+  reserved: noSums,
+  byokReserved: noSums
 })
 
 /** Reads a row of `budgets` at one point in time. Sums of ended periods read 0. */

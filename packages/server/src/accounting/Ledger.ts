@@ -116,8 +116,8 @@ export class Entry extends Model.Class<Entry>("Entry")({
   settledAt: Table.Whole
 }) {}
 
-/** What the contract shows of an entry as it is stored, by its names there. */
-export const shown = (entry: Entry) => ({
+/** The fields of an entry that the contract has, by their names there. */
+export const toContract = (entry: Entry) => ({
   id: entry.id,
   workspace_id: entry.workspaceId,
   key_hash: entry.keyHash,

@@ -32,7 +32,7 @@ const advance = [
 const counted = (suffix: string): string =>
   `usage${suffix} + reserved${suffix} + include_byok * (byok${suffix} + byok_reserved${suffix})`
 
-const within = (period: string): string =>
+const usedIn = (period: string): string =>
   `CASE WHEN ${period}_start = :${period} THEN ${counted(`_${period}`)} ELSE 0 END`
 
 /**
@@ -40,9 +40,9 @@ const within = (period: string): string =>
  * usage, in the periods that start at `:day`, `:week` and `:month`.
  */
 export const fits = `(limit_micro IS NULL OR CAST(:reserved AS BIGINT) + include_byok * :byok_reserved = 0 OR :reserved + include_byok * :byok_reserved + CASE limit_reset
-  WHEN 'daily' THEN ${within("day")}
-  WHEN 'weekly' THEN ${within("week")}
-  WHEN 'monthly' THEN ${within("month")}
+  WHEN 'daily' THEN ${usedIn("day")}
+  WHEN 'weekly' THEN ${usedIn("week")}
+  WHEN 'monthly' THEN ${usedIn("month")}
   ELSE ${counted("")} END <= limit_micro)`
 
 /** Applies a change to a budget, in those periods that are still current. */

@@ -91,7 +91,7 @@ const reserve = `
       RETURN NEXT json_build_object('amount', item.amount_micro, 'reserved_at', item.reserved_at);`
 
 /** A change of a budget when a reservation ends. */
-const moved = (id: string, byok: string, byokReserved: string) => ({
+const budgetChange = (id: string, byok: string, byokReserved: string) => ({
   budget_id: id,
   day: "reservation.day_start",
   week: "v_week",
@@ -107,9 +107,9 @@ const move = `
       v_week := reservation.day_start - mod(reservation.day_start / 86400000 + 3, 7) * 86400000;
       v_month := extract(epoch FROM date_trunc('month', to_timestamp(reservation.day_start / 1000) AT TIME ZONE 'UTC')
         AT TIME ZONE 'UTC')::bigint * 1000;
-      ${run(Statements.applyToBudget, moved("reservation.key_hash", "v_used_byok", "-v_released_byok"))};
+      ${run(Statements.applyToBudget, budgetChange("reservation.key_hash", "v_used_byok", "-v_released_byok"))};
       IF v_used <> 0 OR v_released <> 0 THEN
-        ${run(Statements.applyToBudget, moved("reservation.guardrail_id", "0", "0"))};
+        ${run(Statements.applyToBudget, budgetChange("reservation.guardrail_id", "0", "0"))};
         ${run(Statements.chargeWorkspace, { workspace_id: "reservation.workspace_id", used: "v_used", credits: "v_released" })};
       END IF;`
 

@@ -6,7 +6,7 @@
  * with the same key and the same body waits for it and gets its answer; a request with another body
  * is a conflict. Answers that a retry could improve (402, 408, 409, 425, 429 and all 5xx) and
  * failures are not stored: the next request runs again, also if the process that claimed the key
- * has died. This holds across processes that share the database.
+ * has died. This also works across processes that share the database.
  *
  * The size of stored answers is limited per API key and in total ({@link KeptAnswerBounds}). Beyond
  * the limit the oldest answers are deleted; a request repeated after that runs again.

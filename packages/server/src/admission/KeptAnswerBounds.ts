@@ -36,7 +36,7 @@ const rowsAtOnce = 100
  * The first rows until they free `minBytes`, plus further rows that fit into `maxBytes`, up to the
  * limit of one deletion.
  */
-const some = (victims: ReadonlyArray<Place>, minBytes: number, maxBytes: number): ReadonlyArray<Place> => {
+const selectRows = (victims: ReadonlyArray<Place>, minBytes: number, maxBytes: number): ReadonlyArray<Place> => {
   let freed = 0
   let count = 0
   for (const { bytes } of victims) {
@@ -98,7 +98,7 @@ export const make = Effect.fnUntraced(function* (
       const rows =
         yield* sql`SELECT ${sql.literal(places.columns)} FROM idempotency WHERE key_hash = ${keyHash} AND bytes > 0
         ORDER BY expires_at LIMIT ${rowsAtOnce}`
-      const victims = some(rows.map(places.read), bytes - bound, bytes - target)
+      const victims = selectRows(rows.map(places.read), bytes - bound, bytes - target)
       if (victims.length === 0) return
       yield* removeAll(victims)
       yield* Effect.yieldNow
@@ -155,7 +155,7 @@ export const make = Effect.fnUntraced(function* (
       const rows = yield* sql`SELECT ${sql.literal(places.columns)} FROM idempotency WHERE expires_at <= ${time}
         AND (owner IS NULL OR NOT ${sql.literal(ProcessInstance.isRegistered("idempotency.owner"))})
         ORDER BY expires_at LIMIT ${rowsAtOnce}`
-      return yield* removeAll(some(rows.map(places.read), Number.POSITIVE_INFINITY, 0))
+      return yield* removeAll(selectRows(rows.map(places.read), Number.POSITIVE_INFINITY, 0))
     }),
     shrinkAll
   }

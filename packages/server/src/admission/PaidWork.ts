@@ -130,7 +130,7 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
     const entry = find(model)
     if (entry === undefined) return yield* Candidates.unknownModel(catalog, kind, model)
     const offers = yield* Candidates.allowed(entry, { preferences, guardrail: caller.guardrail })
-    yield* Candidates.passable(offers, preferences)
+    yield* Candidates.checkOptions(offers, preferences)
     return { caller, wanted, offers, providerKeys: yield* allowedKeys.of(caller) }
   })
 

@@ -1,7 +1,7 @@
 /**
  * Decodes the base64 of a JSON string incrementally.
  *
- * No request holds its audio in memory (attack `transcriptions`). The decoder is strict: the
+ * No request keeps its audio in memory (attack `transcriptions`). The decoder is strict: the
  * platform's own skips characters that are not base64.
  */
 

@@ -84,7 +84,7 @@ const firstRoomOfUnknown = 16 * 1024
 const costPerByte = 4
 
 /** How long a body waits for memory. */
-const patience = "2 seconds"
+const maxWait = "2 seconds"
 
 /** How often a waiting body looks for one that gives way. */
 const lookEvery = "250 millis"
@@ -184,7 +184,7 @@ const makeShared = (bytes: number) => {
           }
           other?.leave()
           return Effect.raceFirst(
-            Effect.timeoutOrElse(ticket.granted, { duration: patience, orElse: refuse }),
+            Effect.timeoutOrElse(ticket.granted, { duration: maxWait, orElse: refuse }),
             meanwhile
           )
         })

@@ -47,7 +47,7 @@ export const dispositionOf = (disposition: Content["disposition"], filename: str
 }
 
 /** How content may be used, whatever it is. */
-const safely = (disposition: Content["disposition"], filename: string) => ({
+const safetyHeaders = (disposition: Content["disposition"], filename: string) => ({
   "content-disposition": dispositionOf(disposition, filename),
   "x-content-type-options": "nosniff"
 })
@@ -69,7 +69,7 @@ export const ofProvider = (
     contentType: typeFor(request, mediaType.exec(type)?.[0] ?? generic),
     // The length of an encoded body is not that of the content.
     ...(encoding === undefined && /^\d{1,15}$/.test(length) ? { contentLength: Number(length) } : {}),
-    headers: safely("attachment", id)
+    headers: safetyHeaders("attachment", id)
   })
 }
 
@@ -92,7 +92,7 @@ export const make = Effect.fnUntraced(function* (
     headers: {
       "accept-ranges": "bytes",
       etag,
-      ...safely(content.disposition, content.filename),
+      ...safetyHeaders(content.disposition, content.filename),
       ...(window === undefined
         ? {}
         : { "content-range": `bytes ${window.start}-${window.start + window.length - 1}/${size}` })

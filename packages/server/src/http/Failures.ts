@@ -77,15 +77,15 @@ const isUnexpectedKey = (issue: SchemaIssue.Leaf): issue is SchemaIssue.Unexpect
 const unexpectedKey = "Unexpected key"
 
 /** Rewords schema messages that describe the encoding or the schema instead of the input. */
-const worded = (said: string, path: string): string => {
+const reworded = (message: string, path: string): string => {
   // In an API with keys, "missing key" would be read as a missing API key.
-  if (said === "Missing key") return "Required"
+  if (message === "Missing key") return "Required"
   // To the schema, a form's file is a list with one item.
-  if (path === "file" && (said === "Expected array" || said === "Expected a value with a length of 1")) {
+  if (path === "file" && (message === "Expected array" || message === "Expected a value with a length of 1")) {
     return "Expected one file"
   }
   // The schema lists the fields that have only one value, in TypeScript.
-  return said.startsWith("Expected { ") ? "Expected object" : said
+  return message.startsWith("Expected { ") ? "Expected object" : message
 }
 
 const issuesOf = (issue: SchemaIssue.Issue, what: "field" | "parameter"): ReadonlyArray<Issue> => {
@@ -100,18 +100,18 @@ const issuesOf = (issue: SchemaIssue.Issue, what: "field" | "parameter"): Readon
       return unexpectedKey
     }
   })
-  for (const { message: said, path } of format(issue).issues) {
+  for (const { message: original, path } of format(issue).issues) {
     const segments = (path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment))
     // A hook does not know the path. The formatter calls it in the order of the messages.
-    const key = said === unexpectedKey ? unexpected.shift() : undefined
+    const key = original === unexpectedKey ? unexpected.shift() : undefined
     const last = segments.at(-1)
     // An item that a list lacks is a fault of the list.
-    const isShort = said === "Missing key" && typeof last === "number"
+    const isShort = original === "Missing key" && typeof last === "number"
     const dotted = (isShort ? segments.slice(0, -1) : segments).map(String).join(".").slice(0, maxPathLength)
     const message = isShort
       ? `Expected at least ${last + 1} item${last === 0 ? "" : "s"}`
       : key === undefined
-        ? worded(said, dotted)
+        ? reworded(original, dotted)
         : unknown(what, String(last), key)
     const line = `${dotted}\n${message}`
     if (seen.has(line)) continue
@@ -250,7 +250,8 @@ export const classify = (error: unknown): Classified => {
   return isDiskError(error) ? unavailable : internal
 }
 
-const closest: Readonly<Record<number, ReadonlyArray<number>>> = {
+/** The statuses that replace one that an operation does not have, in order of preference. */
+const alternativeStatuses: Readonly<Record<number, ReadonlyArray<number>>> = {
   400: [404],
   413: [400, 404],
   503: [500]
@@ -263,7 +264,7 @@ const closest: Readonly<Record<number, ReadonlyArray<number>>> = {
 export const restrictToContract = (operation: Routes.Route | undefined, classified: Classified): Classified => {
   const { failure } = classified
   if (operation === undefined || operation.errors.has(failure.status)) return classified
-  const alternatives = classified.alternatives ?? closest[failure.status]
+  const alternatives = classified.alternatives ?? alternativeStatuses[failure.status]
   const status = alternatives?.find((candidate) => operation.errors.has(candidate))
   if (status === undefined) return internal
   if (status === 429) {

@@ -9,7 +9,7 @@ import { type HttpServerRequest, Multipart } from "effect/http"
 /** The number of files and fields. The parser accepts at most 16 KiB of headers per part. */
 export const maxParts = 64
 
-/** Limit for fields that hold JSON. */
+/** Limit for fields with JSON. */
 const maxJsonFieldBytes = 1024 * 1024
 
 /** Limit for every other field. */

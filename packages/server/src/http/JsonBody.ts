@@ -13,7 +13,7 @@ import * as Issues from "../internal/Issues.ts"
 import * as JsonScanner from "./JsonScanner.ts"
 import type * as PayloadIssues from "./PayloadIssues.ts"
 
-/** A body up to this length cannot hold enough to need a scan before parsing. */
+/** A body up to this length has too few values to need a scan before parsing. */
 const maxUnscanned = 4096
 
 /** The defect for a body that exceeds its limit. */

@@ -15,7 +15,7 @@ const unknownCursor = invalid(
 )
 
 /** Maps an unknown `after` to a 400. */
-export const known = <A, E, R>(list: Effect.Effect<A, E, R>) =>
+export const rejectUnknownCursor = <A, E, R>(list: Effect.Effect<A, E, R>) =>
   Effect.catchIf(
     list,
     (error: E): error is Extract<E, UnknownCursor> => error instanceof UnknownCursor,

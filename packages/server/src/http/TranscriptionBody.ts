@@ -113,7 +113,7 @@ const readJson = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSer
   return body
 })
 
-/** Form fields that hold JSON are scanned like a JSON body. */
+/** Form fields with JSON are scanned like a JSON body. */
 const scanField = (name: "provider" | "trace", text: unknown): Effect.Effect<void, BadRequest> => {
   if (typeof text !== "string") return Effect.void
   const scanner = JsonScanner.make({ keep: () => {}, maxItems: (path) => boundsOfRequest(`${name}.${path}`) })

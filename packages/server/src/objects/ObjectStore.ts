@@ -33,7 +33,7 @@ export interface ByteWindow {
   readonly length: number
 }
 
-/** An object that the store holds. */
+/** A stored object. */
 export interface ListedObject {
   readonly key: string
   /** The time since its put started or ended, by the store's clock. */

@@ -54,7 +54,7 @@ interface Known {
 const maxKinds = 500
 
 /** How many times per interval ended intervals are checked for. */
-const looks = 6
+const checksPerInterval = 6
 
 const firstLine = (text: string): string => text.split("\n", 1)[0] ?? ""
 
@@ -89,7 +89,7 @@ export const make = Effect.fnUntraced(function* ({ interval = "1 minute" }: Opti
       Effect.flatMap(MonotonicTime.millis, (now) =>
         look(({ writtenAt }) => now - writtenAt >= Duration.toMillis(span))
       ),
-      Schedule.spaced(Duration.divideUnsafe(span, looks))
+      Schedule.spaced(Duration.divideUnsafe(span, checksPerInterval))
     )
   )
 

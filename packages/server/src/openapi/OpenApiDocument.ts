@@ -26,7 +26,7 @@ import * as Operation from "@model-gateway/core/Operation"
 
 type Node = JsonSchema.Node
 
-const about =
+const introduction =
   `Rerank, transcription and video models of many providers through one HTTP API, with keys, budgets and guardrails.
 
 Send your key as \`Authorization: Bearer <API_KEY>\`. Requests and responses are JSON in UTF-8 unless an operation says
@@ -310,7 +310,7 @@ export const make = (): { readonly [key: string]: unknown } => {
     info: {
       title: "Model Gateway",
       version: Groups.version,
-      description: about,
+      description: introduction,
       license: { name: "MIT", identifier: "MIT" }
     },
     servers: [{ url: prefix, description: "This gateway" }],

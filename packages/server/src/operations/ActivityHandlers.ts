@@ -43,7 +43,7 @@ const maxPageBytes = 2 * 1024 * 1024
 const itemBytes = 400
 
 /** How many of these items fit on a page. */
-const fitting = (items: ReadonlyArray<DaySums>): number => {
+const countOnPage = (items: ReadonlyArray<DaySums>): number => {
   let bytes = 0
   const end = items.findIndex(({ model, provider }) => {
     bytes += itemBytes + 3 * Buffer.byteLength(model) + 2 * Buffer.byteLength(provider)
@@ -97,7 +97,7 @@ const make = Effect.gen(function* () {
     }
     const place = after === undefined ? undefined : yield* fromCursor(after)
     const page = yield* orUnavailable(activity.list(key.organizationId, filter, { after: place, limit }))
-    const items = page.items.slice(0, fitting(page.items))
+    const items = page.items.slice(0, countOnPage(page.items))
     const last = items.at(-1)
     const hasMore = page.hasMore || items.length < page.items.length
     return {

@@ -124,7 +124,9 @@ const make = Effect.gen(function* () {
     workspace: Workspace,
     cursor: FileCursor
   ) {
-    const { hasMore, items } = yield* Paging.known(orUnavailable(files.list(yield* visible(workspace.id), cursor)))
+    const { hasMore, items } = yield* Paging.rejectUnknownCursor(
+      orUnavailable(files.list(yield* visible(workspace.id), cursor))
+    )
     const page = {
       data: items.map(FileShape.ofRecord),
       has_more: hasMore,

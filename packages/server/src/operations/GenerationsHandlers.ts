@@ -6,7 +6,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
-import { type Entry, shown } from "../accounting/Ledger.ts"
+import { type Entry, toContract } from "../accounting/Ledger.ts"
 import { RequestLog } from "../accounting/RequestLog.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
@@ -21,7 +21,7 @@ const toAttempt = ({ started_at, ...attempt }: Entry["attempts"][number]): Gener
 })
 
 const toEntry = (row: Entry): Generations.Entry => ({
-  ...shown(row),
+  ...toContract(row),
   created_at: Timestamp.fromMillis(row.reservedAt),
   video_id: row.jobId,
   cost: MicroCredits.toCredits(row.cost),
@@ -42,7 +42,7 @@ const toGeneration = (row: Entry): Generations.Generation => {
   const prompt = input_tokens ?? total_tokens ?? null
   return {
     // Fields that the contract does not have are left out when the response is encoded.
-    ...shown(row),
+    ...toContract(row),
     api_type: apiTypes[row.operation] ?? null,
     created_at: Timestamp.fromMillis(row.reservedAt),
     provider_name: provider,
@@ -98,7 +98,7 @@ const make = Effect.gen(function* () {
       from: query.from === undefined ? undefined : yield* Timestamp.toMillis("from", query.from),
       to: query.to === undefined ? undefined : yield* Timestamp.toMillis("to", query.to)
     }
-    const page = yield* Paging.known(orUnavailable(log.list(key.organizationId, filter, query)))
+    const page = yield* Paging.rejectUnknownCursor(orUnavailable(log.list(key.organizationId, filter, query)))
     return { data: page.items.map(toEntry), has_more: page.next !== undefined, next: page.next ?? null }
   })
 

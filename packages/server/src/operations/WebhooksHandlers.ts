@@ -73,7 +73,7 @@ const make = Effect.gen(function* () {
 
   const list = Effect.fnUntraced(function* (query: Webhooks.ListOptions) {
     const workspace = yield* workspaceOf(query.workspace_id)
-    const page = yield* Paging.known(
+    const page = yield* Paging.rejectUnknownCursor(
       orUnavailable(
         store.list(workspace.id, { ...query, jobId: query.video_id }, { after: query.after, limit: query.limit ?? 50 })
       )

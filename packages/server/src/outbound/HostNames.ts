@@ -1,10 +1,10 @@
 /**
  * Looks up the addresses of hosts, so that a name whose servers are silent delays nobody else.
  *
- * Node asks the operating system on libuv's threads, for two names at a time: a silent name holds
- * its thread for seconds, and every new connection waits behind it. So names that callers and
- * providers choose are asked of the name servers directly, over sockets, with a time limit, and for
- * each owner a few at a time. Names that the operator chose are asked of the operating system,
+ * Node asks the operating system on libuv's threads, for two names at a time: a silent name
+ * occupies its thread for seconds, and every new connection waits behind it. So names that callers
+ * and providers choose are asked of the name servers directly, over sockets, with a time limit, and
+ * for each owner a few at a time. Names that the operator chose are asked of the operating system,
  * which also knows `/etc/hosts` and search domains: one look-up of a name at a time, for all.
  */
 import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"

@@ -37,7 +37,7 @@ const causeOf = ({ reason }: HttpClientError.HttpClientError): unknown => {
 export const make = Effect.gen(function* () {
   const { outboundExemptHosts, outboundNameServers } = yield* GatewayServerConfig
   const names = yield* HostNames.shared(outboundNameServers)
-  // One at a time, so that the exempt hosts never hold both threads of the operating system.
+  // One at a time, so that the exempt hosts never occupy both threads of the operating system.
   const exemptNames = yield* HostNames.system({ maxLookUps: 1 })
   const isExempt = (name: string) => OutboundUrl.isExempt(name, outboundExemptHosts)
 

@@ -233,7 +233,7 @@ const ordered = <O extends Offer>(
   ranking: Ranking<O>
 ): Effect.Effect<ReadonlyArray<Candidate.Candidate<O>>, NotFound> => {
   const all = AllowedProviderKeys.groupsOf(offers, usable(ranking.providerKeys ?? [], ranking.preferences))
-  const groups = ranking.isFreeTier === true ? FreeTier.within(all) : all
+  const groups = ranking.isFreeTier === true ? FreeTier.allowed(all) : all
   const candidates = groups.flat()
   if (candidates.length === 0) return Effect.fail(withoutCredential(offers))
   const { preferences } = ranking
@@ -273,7 +273,7 @@ export const supporting = <O extends Offer>(
  * another provider could serve the request: the caller has to know of it. Runs before anything is
  * reserved.
  */
-export const passable = (
+export const checkOptions = (
   offers: ReadonlyArray<Offer>,
   preferences: typeof Preferences.Type | undefined
 ): Effect.Effect<void, BadRequest> => {

@@ -22,7 +22,7 @@ const isAllowed = (candidate: Candidate): boolean =>
  * The groups of candidates without those that a key of the free tier may not use. If it may use
  * none, they stay as they are: admission refuses them, after it has looked for a stored answer.
  */
-export const within = <O extends Offer>(
+export const allowed = <O extends Offer>(
   groups: ReadonlyArray<ReadonlyArray<Candidate<O>>>
 ): ReadonlyArray<ReadonlyArray<Candidate<O>>> => {
   const left = groups.map((group) => group.filter(isAllowed)).filter((group) => group.length > 0)

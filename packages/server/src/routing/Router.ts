@@ -187,7 +187,7 @@ const withoutErrors = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
   Cause.fromReasons(cause.reasons.filter((reason) => reason._tag !== "Fail"))
 
 /**
- * Tells the operator of a failure that the caller did not cause. The log holds no part of the
+ * Tells the operator of a failure that the caller did not cause. The log contains no part of the
  * request.
  */
 const reported = ({ credential, offer }: Candidate, reason: Reason): Effect.Effect<void> =>

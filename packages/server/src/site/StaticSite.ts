@@ -51,7 +51,7 @@ const policy = [
   "frame-ancestors 'none'"
 ].join("; ")
 
-const confined = {
+const securityHeaders = {
   "content-security-policy": policy,
   "referrer-policy": "no-referrer",
   "cross-origin-opener-policy": "same-origin",
@@ -59,9 +59,10 @@ const confined = {
 }
 
 /** A content hash in the name, as bundlers write it. Such a file never changes. */
-const hashed = /-[\w-]{8,}\.\w+$/
+const hasContentHash = /-[\w-]{8,}\.\w+$/
 
-const cacheControl = (file: string): string => (hashed.test(file) ? "public, max-age=31536000, immutable" : "no-cache")
+const cacheControl = (file: string): string =>
+  hasContentHash.test(file) ? "public, max-age=31536000, immutable" : "no-cache"
 
 /** Paths of the service itself. Files with these names are not served. */
 const reserved = /^(api|docs|healthz|metrics|openapi\.json|readyz)(\/|$)/
@@ -126,7 +127,7 @@ const serve = Effect.fnUntraced(function* ({ dir }: Options) {
   }
 
   const add = Effect.fnUntraced(function* (route: HttpRouter.PathInput, file: string) {
-    const headers = { ...confined, "cache-control": cacheControl(file) }
+    const headers = { ...securityHeaders, "cache-control": cacheControl(file) }
     const available = ContentCoding.codings.filter((coding) => files.has(file + ContentCoding.extensions[coding]))
     const answer = available.length === 0 ? site : packed(site, file, yield* contentTypeOf(site, file), available)
     yield* router.add("GET", route, Effect.map(answer, HttpServerResponse.setHeaders(headers)))

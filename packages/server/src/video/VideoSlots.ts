@@ -12,7 +12,7 @@ import { Data, Duration, Effect, type Scope } from "effect"
 import * as FairShare from "@model-gateway/offers/FairShare"
 import type { VideoJob } from "./VideoJob.ts"
 
-/** A slot that is held until its scope closes. */
+/** A slot, released when its scope closes. */
 export interface Slot {
   /** Whether the job waited for it, so that its row may have changed. */
   readonly hasWaited: boolean

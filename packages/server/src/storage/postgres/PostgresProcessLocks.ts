@@ -17,7 +17,7 @@ import { ProcessLocks } from "../sql/ProcessLocks.ts"
 const grace = 3000
 
 /** Between tests of the connection, and between attempts to connect. */
-const every = "1 second"
+const checkInterval = "1 second"
 
 /** A connection that does not answer within this time is given up. */
 const answerWithin = "5 seconds"
@@ -52,7 +52,7 @@ export const make = Effect.gen(function* () {
       )
       yield* Deferred.succeed(acquired, undefined)
       while (true) {
-        yield* Effect.sleep(every)
+        yield* Effect.sleep(checkInterval)
         yield* ask(connection, "SELECT 1", [])
       }
     }).pipe(Effect.scoped, Effect.ignore)
@@ -61,7 +61,11 @@ export const make = Effect.gen(function* () {
     grace,
     acquire: Effect.fnUntraced(function* (id: string) {
       const acquired = yield* Deferred.make<void>()
-      yield* acquireOnce(id, acquired).pipe(Effect.andThen(Effect.sleep(every)), Effect.forever, Effect.forkScoped)
+      yield* acquireOnce(id, acquired).pipe(
+        Effect.andThen(Effect.sleep(checkInterval)),
+        Effect.forever,
+        Effect.forkScoped
+      )
       yield* Effect.timeoutOrElse(Deferred.await(acquired), {
         duration: answerWithin,
         orElse: () => Effect.logWarning("The lock of this process could not be acquired yet. The process tries again.")

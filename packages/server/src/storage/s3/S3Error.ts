@@ -28,7 +28,7 @@ const credentials = new Set([
   "SignatureDoesNotMatch",
   "TokenRefreshRequired"
 ])
-const elsewhere = new Set(["AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "PermanentRedirect"])
+const wrongRegion = new Set(["AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "PermanentRedirect"])
 const full = new Set(["ENOSPC", "QuotaExceeded", "ServiceQuotaExceeded", "XMinioStorageFull"])
 const busy = new Set(["SlowDown", "ServiceUnavailable", "RequestLimitExceeded", "Throttling", "TooManyRequests"])
 
@@ -57,7 +57,7 @@ export const fromUnknown = (error: unknown): S3Error => {
   if (status === 412) return make("replaced", "The object was replaced while it was read.")
   if (name === "CredentialsProviderError") return make("refused", "No credentials for the object store were found.")
   if (credentials.has(name)) return make("refused", `The object store does not accept the credentials (${name}).`)
-  if (elsewhere.has(name) || status === 301) {
+  if (wrongRegion.has(name) || status === 301) {
     return make("refused", "The bucket of the object store is in another region, or behind another endpoint.")
   }
   // Its clock differs from the store's. The client corrects that with the next call.

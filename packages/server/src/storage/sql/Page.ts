@@ -164,8 +164,8 @@ export const ofAll = <A>(all: ReadonlyArray<A>, request: OffsetRequest | undefin
 }
 
 const rangeOf = (request: OffsetRequest | undefined) => ({
-  limit: within(request?.limit ?? 50, 1, 100),
-  offset: within(request?.offset ?? 0, 0, Number.MAX_SAFE_INTEGER)
+  limit: clamp(request?.limit ?? 50, 1, 100),
+  offset: clamp(request?.offset ?? 0, 0, Number.MAX_SAFE_INTEGER)
 })
 
 const placeOf = Effect.fnUntraced(function* <A, E>(
@@ -177,9 +177,9 @@ const placeOf = Effect.fnUntraced(function* <A, E>(
   return time === undefined ? yield* new UnknownCursor({ after }) : { createdAt: time, name: after }
 })
 
-const limitOf = (request: Request | undefined): number => within(request?.limit ?? 100, 1, 1000)
+const limitOf = (request: Request | undefined): number => clamp(request?.limit ?? 100, 1, 1000)
 
-const within = (value: number, min: number, max: number): number => {
+const clamp = (value: number, min: number, max: number): number => {
   const integer = Math.trunc(value)
   return Number.isNaN(integer) ? min : Math.min(max, Math.max(min, integer))
 }

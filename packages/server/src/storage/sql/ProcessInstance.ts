@@ -2,8 +2,8 @@
  * Registers this process in the database: an id, a lock and a heartbeat that show other processes
  * that it is alive.
  *
- * What a process holds during a request (a reservation, an idempotency key) carries its id. When
- * the process is dead, other processes may take that over or release it. A process is dead
+ * What a process owns during a request (a reservation, an idempotency key) carries its id. When the
+ * process is dead, other processes may take that over or release it. A process is dead
  *
  * - when its row is gone, because it has deregistered;
  * - when its lock is released ({@link ProcessLocks}) and its heartbeat has been silent for the

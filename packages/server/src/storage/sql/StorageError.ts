@@ -14,7 +14,7 @@ import { sqlErrorOf } from "./sqlErrorOf.ts"
 /**
  * The database could not be opened, read or written.
  *
- * - `message` is one plain sentence that may be shown to the operator; it holds no statement, no
+ * - `message` is one plain sentence that may be shown to the operator; it contains no statement, no
  *   parameter and no secret.
  * - `operation` names what was being done, such as `KeyStore.create`.
  * - `retryable` is true for a lock that could not be acquired in time and for a lost connection.

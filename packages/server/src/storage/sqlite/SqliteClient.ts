@@ -48,7 +48,7 @@ export interface Options {
   readonly wrapLocal?: (<A>(text: string, statement: () => A) => A) | undefined
 }
 
-const unopened = (filename: string, why: string, cause: unknown) =>
+const cannotOpen = (filename: string, why: string, cause: unknown) =>
   new StorageError({
     operation: "SqliteClient.open",
     message: `The database ${filename} cannot be opened: ${why}.`,
@@ -79,12 +79,12 @@ const prepareFolder = Effect.fnUntraced(function* (filename: string) {
       mkdirSync(folder, { recursive: true })
       accessSync(folder, constants.W_OK | constants.X_OK)
     },
-    catch: (cause) => unopened(filename, folderProblem(cause), cause)
+    catch: (cause) => cannotOpen(filename, folderProblem(cause), cause)
   })
   if (!existsSync(filename)) return
   yield* Effect.try({
     try: () => accessSync(filename, constants.R_OK | constants.W_OK),
-    catch: (cause) => unopened(filename, "the file is not writable", cause)
+    catch: (cause) => cannotOpen(filename, "the file is not writable", cause)
   })
 })
 
@@ -106,7 +106,7 @@ const openFile = (
   end: bigint
 ) => {
   const failed = (cause: unknown) =>
-    unopened(filename, lowerFirst(describe(cause)) ?? "the file cannot be opened", cause)
+    cannotOpen(filename, lowerFirst(describe(cause)) ?? "the file cannot be opened", cause)
   const configure = (db: DatabaseSync, tried: number): Effect.Effect<void, StorageError> =>
     Effect.suspend(() => {
       try {
