@@ -118,7 +118,7 @@ const fuzzAnswers = Command.make("fuzz-answers", { bounds, main, only, requests,
   )
 ).pipe(
   Command.withDescription(
-    "Asks for paid work of upstreams whose answers are random, and checks each response, the books and the lists."
+    "Asks for paid work of upstreams whose answers are random, and checks each response, the ledger and the lists."
   )
 )
 

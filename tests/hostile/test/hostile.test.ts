@@ -60,9 +60,9 @@ describe("the gateway", () => {
     }
   )
 
-  it("is reported when its books are wrong after an attack", { timeout: 300_000 }, async () => {
+  it("is reported when its ledger is wrong after an attack", { timeout: 300_000 }, async () => {
     const attack: Attacks.Attack = {
-      name: "cooked-books",
+      name: "wrong-ledger",
       title: "somebody changes a balance",
       bound: "none",
       run: async ({ gateway }) => {

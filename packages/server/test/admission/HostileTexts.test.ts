@@ -1,5 +1,5 @@
 // Texts that callers write, random from a seed: each request is either refused before an upstream
-// is called, or it is served, charged and in the books.
+// is called, or it is served, charged and in the ledger.
 import { describe, expect, it } from "@effect/vitest"
 import type { Offers } from "@model-gateway/offers/Offer"
 import { Effect, Redacted } from "effect"
@@ -156,7 +156,7 @@ const rowsOf = Effect.fnUntraced(function* (statement: string) {
 
 describe.each(databases)("texts of callers on $name", ({ create, name }) => {
   it.live(
-    "are refused before an upstream is called, or the request is charged and in the books",
+    "are refused before an upstream is called, or the request is charged and in the ledger",
     () =>
       Effect.gen(function* () {
         const { calls, offers, videos } = makeOffers()

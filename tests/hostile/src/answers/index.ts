@@ -1,7 +1,7 @@
 /**
  * `pnpm hostile fuzz-answers`: asks for reranks, transcriptions and videos of upstreams whose
  * answers are random, from a seed. Each response of the gateway must be allowed by the contract and
- * match it, the books must be exact afterwards, and every list must still be readable.
+ * match it, the ledger must be exact afterward, and every list must still be readable.
  */
 import { Response as RerankResponse } from "@model-gateway/core/Rerank"
 import { Response as TranscriptionResponse } from "@model-gateway/core/Transcription"
@@ -9,7 +9,7 @@ import { Job } from "@model-gateway/core/Video"
 import { Schema } from "effect"
 import type { Bounds } from "../attacks/index.ts"
 import { manager, milliseconds, pause } from "../attacks/attack.ts"
-import * as Books from "../books.ts"
+import * as Ledger from "../ledger.ts"
 import { type Answer, ask, entriesOf, fieldOf, jsonOf } from "../client.ts"
 import * as Database from "../database.ts"
 import * as Doubles from "../doubles.ts"
@@ -170,7 +170,7 @@ export const run = async (options: Options): Promise<Result> => {
       ...(await listProblem(gateway, "/generations?limit=1000", managementKey, (json) => fieldOf(json, "next"))),
       ...(await listProblem(gateway, "/videos?limit=100", apiKey, lastId)),
       ...(await listProblem(gateway, "/activity", managementKey, () => undefined)),
-      ...(await Books.problemsOf(query, 30_000)),
+      ...(await Ledger.problemsOf(query, 30_000)),
       ...(seen.healthMax > options.bounds.health ? [`/healthz took ${milliseconds(seen.healthMax)}`] : []),
       ...((seen.memoryMax ?? 0) > options.bounds.memory ? [`${seen.memoryMax?.toFixed(0)} MiB of memory`] : []),
       // A defect of the worker of video jobs has no response that tells of it.

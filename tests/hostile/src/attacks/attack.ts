@@ -36,7 +36,7 @@ export interface Target {
 }
 
 /** What is checked after every attack, besides what the attack itself checks. */
-export const checks = ["neighbor", "memory", "books", "restart"] as const
+export const checks = ["neighbor", "memory", "ledger", "restart"] as const
 
 export type Check = (typeof checks)[number]
 

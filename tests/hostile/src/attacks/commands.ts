@@ -81,7 +81,7 @@ const leftovers: Attack = {
   title: "a program that starts others and ends; 2 that run while the gateway is killed",
   bound: "nothing is left after the call, and nothing after the next start: no process, no folder",
   quick: true,
-  skips: { books: "the requests of a killed process are abandoned" },
+  skips: { ledger: "the requests of a killed process are abandoned" },
   file: programOf({
     command: ["sh", "-c", `${forks} test "$0" = en || sleep ${seconds}`, "{language}"],
     concurrency: 2

@@ -1,10 +1,10 @@
 /**
  * Runs every attack against its own gateway, which must survive it, stay within its memory and keep
- * answering `/healthz` and the requests of another key. Afterwards its books must be exact, its
+ * answering `/healthz` and the requests of another key. Afterward its ledger must be exact, its
  * memory must have returned, and it must start again on the same data.
  */
 import { startRedis } from "@model-gateway/test-services/Redis"
-import * as Books from "../books.ts"
+import * as Ledger from "../ledger.ts"
 import { ask } from "../client.ts"
 import * as Database from "../database.ts"
 import * as Doubles from "../doubles.ts"
@@ -272,7 +272,7 @@ export const carryOut = async (attack: Attack, bounds: Bounds, options: Options 
     const endsItself = gateway.ended() === "exit code 0"
     const stall = await atMost(gateway.stall(), Number.NaN)
     const after = checks("memory") ? await memoryAfter(gateway, memoryBefore) : Number.NaN
-    const books = checks("books") ? await Books.problemsOf(query, patience) : []
+    const ledger = checks("ledger") ? await Ledger.problemsOf(query, patience) : []
     const ended = gateway.ended()
     for (const other of others) await other.kill()
     await gateway.kill()
@@ -282,7 +282,7 @@ export const carryOut = async (attack: Attack, bounds: Bounds, options: Options 
           `after a restart: ${failed(error).figure}`
         ])
       : []
-    const later = checks("books") && checks("restart") ? await Books.problemsOf(query, patience) : []
+    const later = checks("ledger") && checks("restart") ? await Ledger.problemsOf(query, patience) : []
     return {
       attack,
       healthMax: endsItself ? Number.NaN : seen.healthMax,
@@ -303,7 +303,7 @@ export const carryOut = async (attack: Attack, bounds: Bounds, options: Options 
         ...(after > memoryBefore + maxKept
           ? [`memory does not return: ${memoryBefore.toFixed(0)} MiB before, ${after.toFixed(0)} MiB after`]
           : []),
-        ...books,
+        ...ledger,
         ...restart,
         ...later.map((problem) => `after a restart: ${problem}`)
       ]

@@ -1,5 +1,5 @@
 /**
- * Whether the books are exact: every sum agrees with its entries, and nothing stays reserved for
+ * Whether the ledger is exact: every sum agrees with its entries, and nothing stays reserved for
  * work that has ended.
  *
  * Each check is one statement, so that it sees one moment while the gateway runs.
@@ -59,7 +59,7 @@ const textOf = (row: Row): string =>
     .map(([name, value]) => `${name} ${String(value)}`)
     .join(", ")
 
-/** What is wrong now. Empty: the books are exact. */
+/** What is wrong now. Empty: the ledger is exact. */
 const problems = async (query: Query): Promise<ReadonlyArray<string>> => {
   const found: Array<string> = []
   for (const [name, statement] of checks) {
@@ -70,7 +70,7 @@ const problems = async (query: Query): Promise<ReadonlyArray<string>> => {
 }
 
 /**
- * What is wrong with the books once the requests in progress have had `patience` milliseconds to
+ * What is wrong with the ledger once the requests in progress have had `patience` milliseconds to
  * end.
  */
 export const problemsOf = async (query: Query, patience: number): Promise<ReadonlyArray<string>> => {
