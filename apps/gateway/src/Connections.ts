@@ -21,7 +21,7 @@ export interface Connections {
   readonly begin: () => void
   /**
    * Accepts the connections that wait, and stops listening. New requests wait meanwhile, for some
-   * milliseconds and at most 5 seconds, and are then handled. Connections that are idle afterwards
+   * milliseconds and at most 5 seconds, and are then handled. Connections that are idle afterward
    * stay open for one second, because their next request may be on its way.
    */
   readonly stopListening: () => Promise<void>

@@ -36,10 +36,13 @@ export class Crash extends Context.Service<
 /** The file in the data folder that the next start reports and renames. */
 export const file = "crash.log"
 
-/** The most bytes of the file. Later lines of other processes on the same folder are left out. */
+/**
+ * The maximum number of bytes of the file. Later lines of other processes on the same folder are
+ * left out.
+ */
 const maxBytes = 65_536
 
-/** The most characters of a message that are read, so that a long one costs little. */
+/** The maximum number of characters of a message that are read, so that a long one costs little. */
 const maxMessage = 8192
 
 const maxFrames = 20

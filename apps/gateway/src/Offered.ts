@@ -1,4 +1,4 @@
-/** The upstreams and the offers of this gateway, for what tells people about them. */
+/** The upstreams and the offers of this gateway, for lists and messages. */
 import type { AnyAdapter } from "@model-gateway/providers/Adapters"
 import type { Upstream as AdapterUpstream } from "@model-gateway/offers/Adapter"
 import type { FileApi } from "@model-gateway/offers/FileApi"

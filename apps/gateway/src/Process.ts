@@ -21,7 +21,7 @@ const end = (code: number): void => {
 }
 
 /**
- * Runs the program, which returns the exit code. What nobody handled, such as a defect, ends the
+ * Runs the program, which returns the exit code. An unhandled error, such as a defect, ends the
  * process with a last line, because it is a bug of the gateway.
  */
 export const run = (program: Effect.Effect<number, never, Crash.Crash>): void => {
@@ -46,8 +46,8 @@ export const run = (program: Effect.Effect<number, never, Crash.Crash>): void =>
   }
   process.on("SIGINT", onSignal)
   process.on("SIGTERM", onSignal)
-  // Node resets signals that nohup had ignored, and would end without a word. So a process is taken
-  // for one that outlives its terminal if it has none.
+  // Node resets signals that nohup had ignored, and would end without a message. So a process
+  // without a terminal is taken for one that outlives it.
   const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor))
   process.on("SIGHUP", () => {
     if (hasTerminal) {

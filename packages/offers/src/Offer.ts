@@ -86,8 +86,8 @@ export interface OfferBase {
   /** The longest wait for one call. Default: the service's limit for the operation. */
   readonly timeLimit?: Duration.Duration
   /**
-   * The most calls at a time. The service lets further ones wait, the keys in turn, and measures
-   * their time from the start of the call. Default: no limit.
+   * The maximum number of calls at a time. The service lets further ones wait, the keys in turn,
+   * and measures their time from the start of the call. Default: no limit.
    */
   readonly concurrency?: number
   /** What its provider declares of the data in requests. Default: nothing. */

@@ -26,7 +26,7 @@ const Positive = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
  * @since 0.1.0
  */
 export const Parameters = Schema.Struct({
-  /** The most documents of one call. */
+  /** The maximum number of documents of one call. */
   documentsPerCall: Schema.optionalKey(Positive),
   /** The maximum size of one call: bytes or tokens, as the adapter says. */
   sizePerCall: Schema.optionalKey(Positive),
@@ -39,8 +39,8 @@ export const Parameters = Schema.Struct({
    */
   independentScores: Schema.optionalKey(Schema.Boolean),
   /**
-   * The most tokens that the model reads of an image, with the query. Only for adapters that send
-   * images. Absent: it ranks text only.
+   * The maximum number of tokens that the model reads of an image, with the query. Only for
+   * adapters that send images. Absent: it ranks text only.
    */
   imageTokens: Schema.optionalKey(Positive)
 })
@@ -304,8 +304,8 @@ export const bytesUpTo = (text: string, max: number): number =>
 const separators = 16
 
 /**
- * The most tokens of one document together with its query, given the model's limits for a query and
- * for both.
+ * The maximum number of tokens of one document together with its query, given the model's limits
+ * for a query and for both.
  *
  * @category pricing
  * @since 0.1.0
@@ -367,7 +367,9 @@ export interface OfferOptions {
   readonly upstream: Upstream
   readonly model: RerankModel
   readonly limits: Limits
-  /** The most tokens that the model reads of a query, and of a query with a document. */
+  /**
+   * The maximum number of tokens that the model reads of a query, and of a query with a document.
+   */
   readonly maxTokens: { readonly query: number; readonly pair: number }
   /**
    * What counts for `sizePerCall`: what each call has anyway, and what a document adds. Default:

@@ -12,7 +12,7 @@ const maxLength = 500
 
 const removed = "<redacted>"
 
-/** The most characters of a message that are read, so that a long one costs little. */
+/** The maximum number of characters of a message that are read, so that a long one costs little. */
 const maxReadLength = 8192
 
 /**

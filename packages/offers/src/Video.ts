@@ -169,7 +169,7 @@ export interface VideoCapabilities {
   readonly ignores_images?: boolean
   /** Whether it uses references to audio only beside one to an image. Default: false. */
   readonly audio_needs_image?: boolean
-  /** The most references to images. Default: no limit of the model's own. */
+  /** The maximum number of references to images. Default: no limit of the model's own. */
   readonly max_reference_images?: number
 }
 

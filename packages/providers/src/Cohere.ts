@@ -131,7 +131,7 @@ const reasonOf = ({ message, status }: UpstreamHttp.Failure): Reason | undefined
 const tokensPerChunk = 500
 
 /**
- * The most search units that a request can be billed for.
+ * The maximum number of search units that a request can be billed for.
  *
  * The gateway has no tokenizer. It counts every byte of UTF-8 as a token, because no token is
  * shorter, so English text is estimated about four times too high. A query takes at most half of a

@@ -181,7 +181,7 @@ const counts = (usage: { readonly [name: string]: number | undefined } = {}): Re
     Object.entries(usage).flatMap(([name, count]) => (name === "cost" || count === undefined ? [] : [[name, count]]))
   )
 
-/** The most warnings of an upstream that are read. The service passes on no more. */
+/** The maximum number of warnings of an upstream that are read. The service passes on no more. */
 const maxWarnings = 100
 
 /**
@@ -231,7 +231,10 @@ const checkCounts = (usage: { readonly [name: string]: number | undefined } = {}
 
 // Offers
 
-/** The most tokens of a request. Nothing is known of the limits of the upstream's model. */
+/**
+ * The maximum number of tokens of a request. Nothing is known of the limits of the upstream's
+ * model.
+ */
 const maxTokens = ({ documents, query }: RerankRequest): number => {
   const unlimited = Number.MAX_SAFE_INTEGER
   const tokensOf = Ranking.tokensOfPair(query, { query: unlimited, pair: unlimited })

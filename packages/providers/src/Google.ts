@@ -52,7 +52,7 @@ export const Parameters = Schema.Struct({
   default_resolution,
   aspect_ratios,
   sizes,
-  /** The most images in `input_references`. Default: it takes none. */
+  /** The maximum number of images in `input_references`. Default: it takes none. */
   max_reference_images,
   prompt_optional,
   options,

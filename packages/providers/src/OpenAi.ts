@@ -60,7 +60,7 @@ export const Parameters = Schema.Struct({
   minSeconds: Schema.optionalKey(Positive),
   /** The input tokens of a second of audio. Required for a price per token. */
   tokensPerSecond: Schema.optionalKey(Positive),
-  /** The most output tokens of a response. Required for a price per token. */
+  /** The maximum number of output tokens of a response. Required for a price per token. */
   maxOutputTokens: Schema.optionalKey(PositiveInt)
 })
 

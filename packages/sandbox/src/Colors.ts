@@ -31,7 +31,8 @@ import { type ImageFile, read, readBytes } from "./internal/imageFile.ts"
 import * as ImageLink from "./internal/imageLink.ts"
 
 /**
- * The most pixels that an image may have. While an image is decoded, each pixel takes 4 bytes.
+ * The maximum number of pixels that an image may have. While an image is decoded, each pixel takes
+ * 4 bytes.
  *
  * @category constants
  * @since 0.1.0
@@ -39,7 +40,7 @@ import * as ImageLink from "./internal/imageLink.ts"
 export const maxPixels = 16_777_216
 
 /**
- * The most pixels that all images of a request may have.
+ * The maximum number of pixels that all images of a request may have.
  *
  * @category constants
  * @since 0.1.0
@@ -47,14 +48,14 @@ export const maxPixels = 16_777_216
 export const maxTotalPixels = 67_108_864
 
 /**
- * The most images of a request by link.
+ * The maximum number of images of a request by link.
  *
  * @category constants
  * @since 0.1.0
  */
 export const maxLinks = 64
 
-/** The most columns, and rows, of pixels that are looked at. */
+/** The maximum number of columns, and rows, of pixels that are looked at. */
 const side = 64
 
 /**

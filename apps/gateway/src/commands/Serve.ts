@@ -109,7 +109,7 @@ const condition = (): string => {
   return `${mebibytes(rss)} of memory, ${heap}, ${mebibytes(external)} outside of it, up for ${uptime}`
 }
 
-/** Tells how earlier runs ended, and how this one does. */
+/** Reports how earlier runs ended, and records how this one ends. */
 const layerRunRecord = Effect.fnUntraced(function* (
   { dataDir, logFormat }: LoadSettings.Ready,
   connections: Connections.Connections

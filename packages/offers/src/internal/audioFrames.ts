@@ -29,7 +29,8 @@ export const aacRates = [
 ] as const
 
 /**
- * The most bytes of an AAC frame for each channel: 6144 bits. A longer one hides further frames.
+ * The maximum number of bytes of an AAC frame for each channel: 6144 bits. A longer one hides
+ * further frames.
  */
 export const maxAacBytes = 768
 
@@ -97,7 +98,10 @@ interface Headers {
   readonly kinds: ReadonlyArray<number>
 }
 
-/** The most headers: one for each 16 bytes, which is more than any audio has, and 8 million. */
+/**
+ * The maximum number of headers: one for each 16 bytes, which is more than any audio has, and 8
+ * million.
+ */
 const maxHeaders = (bytes: number): number => Math.min(8_000_000, 1000 + bytes / 16)
 
 const headersOf = (bytes: AudioBytes, from: number, to: number): Headers => {

@@ -64,7 +64,7 @@ export const Parameters = Schema.Struct({
       })
     )
   ),
-  /** The most images in `input_references`. Default: no limit. */
+  /** The maximum number of images in `input_references`. Default: no limit. */
   max_reference_images: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
   /** Whether audio is used only beside an image in `input_references`. Default: false. */
   audio_needs_image: Schema.optionalKey(Schema.Boolean),

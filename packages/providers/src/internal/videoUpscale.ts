@@ -36,9 +36,9 @@ export const Parameters = Schema.Struct({
     max_creativity: Schema.optionalKey(Positive),
     /** The longest video in seconds. */
     max_seconds: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3600 })),
-    /** The most frames of a video. Default: no limit. */
+    /** The maximum number of frames of a video. Default: no limit. */
     max_frames: Schema.optionalKey(Frames),
-    /** The most frames if there is a prompt. Default: as without one. */
+    /** The maximum number of frames if there is a prompt. Default: as without one. */
     max_frames_with_prompt: Schema.optionalKey(Frames),
     /** Fields that are sent as they are, such as what the price depends on. Default: none. */
     fixed: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json))

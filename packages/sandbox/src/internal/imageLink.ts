@@ -7,13 +7,15 @@ import { Data, Duration, Effect, Semaphore, Stream } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { Buffer } from "node:buffer"
 
-/** The most bytes of one image. */
+/** The maximum number of bytes of one image. */
 export const maxBytes = 8 * 1024 * 1024
 
 /** The longest time to fetch one image, with the wait for the others. */
 export const timeLimit = Duration.seconds(10)
 
-/** The most images that are fetched at the same time, whatever the number of requests. */
+/**
+ * The maximum number of images that are fetched at the same time, whatever the number of requests.
+ */
 const concurrency = 4
 
 /** An image cannot be had. `message` is for the caller. */

@@ -29,7 +29,10 @@ const uuid = Buffer.from("b5d3c6f27a0e4f0c9a41d7e85c2f6b13", "hex")
 
 const headLength = 8 + uuid.length
 
-/** The most bytes of JSON that are read. A prompt takes at most three for each of its units. */
+/**
+ * The maximum number of bytes of JSON that are read. A prompt takes at most three for each of its
+ * units.
+ */
 const maxBytes = 8192
 
 /** A file has three boxes and the card. Others may have been added. */

@@ -23,7 +23,7 @@ class StoredWorkspace extends Model.Class<StoredWorkspace>("Workspace")({
   defaultCallbackUrl: Table.nullable(Schema.String),
   /** Default: `native`. */
   fileShape: Table.oneOf(DeletionShape, "native"),
-  /** The user who created it. Null: nobody known. */
+  /** The user who created it. Null: unknown. */
   createdBy: Table.constantOrNull(Schema.String),
   /** Written by `accounting/`, as is what is reserved of it. */
   balance: Table.constant(Table.MicroCredits),

@@ -24,7 +24,7 @@ import * as WorkspaceRemoval from "./WorkspaceRemoval.ts"
 export { type Workspace, WorkspaceNotFound } from "./Workspace.ts"
 export { WorkspaceInUse } from "./WorkspaceRemoval.ts"
 
-/** The most workspaces of an organization. A list reads them all. */
+/** The maximum number of workspaces of an organization. A list reads them all. */
 export const maxPerOrganization = 1000
 
 /** A new workspace. It has no credits. */

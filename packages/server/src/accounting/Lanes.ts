@@ -13,7 +13,7 @@ import * as Batches from "../internal/Batches.ts"
 export interface Options<Request, Result, E> {
   /** The number of lanes. */
   readonly count: number
-  /** The most requests of a batch. */
+  /** The maximum number of requests of a batch. */
   readonly maxBatchSize: number
   /** Runs a batch. Returns one result for each request, in order. */
   readonly run: (requests: ReadonlyArray<Request>) => Effect.Effect<ReadonlyArray<Result>, E>

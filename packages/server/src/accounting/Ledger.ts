@@ -177,5 +177,5 @@ export const resultRow = (result: Result): Record<string, unknown> => ({ ...noRe
  */
 export const storedUser = (user: string): string => user.toWellFormed().replaceAll("\u0000", "\ufffd")
 
-/** The most rows of a list for an operator. */
+/** The maximum number of rows of a list for an operator. */
 export const maxListed = 1000

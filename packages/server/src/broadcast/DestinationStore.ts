@@ -22,7 +22,7 @@ import * as Workspace from "../access/Workspace.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { type Destination, Secrets, type Settings, table } from "./Destination.ts"
 
-/** The most destinations of one workspace. Each costs a reader of the outbox. */
+/** The maximum number of destinations of one workspace. Each costs a reader of the outbox. */
 export const maxPerWorkspace = 20
 
 /** The organization has no such destination (status 404). */

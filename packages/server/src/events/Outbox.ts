@@ -1,7 +1,7 @@
 /**
  * The outbox: events are written in the transaction of what they report, so that neither can exist
- * without the other. Broadcast reads them from here.
- * Webhooks do not: `webhooks/DeliveryStore` keeps what they send.
+ * without the other. Broadcast reads them from here. Webhooks do not: `webhooks/DeliveryStore`
+ * stores what they send.
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -42,15 +42,15 @@ export interface Page {
   readonly unreadable: ReadonlyArray<Unreadable>
 }
 
-/** The most events of a part. */
+/** The maximum number of events of a part. */
 const maxPartEvents = 100
 
-/** The most bytes of a part. */
+/** The maximum number of bytes of a part. */
 export const maxPartBytes = 512 * 1024
 
 /**
- * The most bytes of an event that is read. The bounds of requests keep events well below it: their
- * largest field is `trace`, with 64 KiB.
+ * The maximum number of bytes of an event that is read. The bounds of requests keep events well
+ * below it: their largest field is `trace`, with 64 KiB.
  */
 export const maxEventBytes = 256 * 1024
 

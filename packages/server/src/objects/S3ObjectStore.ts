@@ -34,8 +34,8 @@ export interface Options extends S3Client.Options {
    */
   readonly partSize?: number | undefined
   /**
-   * The most bytes of parts that this process sends at the same time, which it keeps in memory. At
-   * least `partSize`. Default: 64 MiB.
+   * The maximum number of bytes of parts that this process sends at the same time, which it keeps
+   * in memory. At least `partSize`. Default: 64 MiB.
    */
   readonly memory?: number | undefined
 }

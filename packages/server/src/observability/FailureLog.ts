@@ -34,7 +34,7 @@ export const FailureLog = Context.Reference<FailureLog>("@model-gateway/server/o
   defaultValue: () => ({ report: write })
 })
 
-/** How often is enough. */
+/** Options of the log. */
 export interface Options {
   /** Each kind is logged at most once per interval. Default: 1 minute. */
   readonly interval?: Duration.Input | undefined

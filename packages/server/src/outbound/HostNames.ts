@@ -42,16 +42,16 @@ const timeLimit = Duration.seconds(5)
 /** The wait for one answer of a name server, in milliseconds. It is asked twice. */
 const serverTimeout = 2000
 
-/** The most addresses of a name that are used, of each family. */
+/** The maximum number of addresses of a name that are used, of each family. */
 const maxAddresses = 16
 
-/** The most names that are kept. */
+/** The maximum number of names that are kept. */
 const maxNames = 1024
 
-/** The most look-ups at a time. */
+/** The maximum number of look-ups at a time. */
 const maxLookUps = 64
 
-/** The most look-ups at a time of one {@link Owner}. */
+/** The maximum number of look-ups at a time of one {@link Owner}. */
 const maxLookUpsOfOwner = 8
 
 /** The longest time for which an address is used without asking again. */

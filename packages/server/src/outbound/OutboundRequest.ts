@@ -25,10 +25,13 @@ export interface Outcome {
 /** Success is a 2xx within this time (contract, "Webhook"). */
 export const timeLimit = Duration.seconds(15)
 
-/** The most bytes of a response that are read, so that its connection can be used again. */
+/**
+ * The maximum number of bytes of a response that are read, so that its connection can be used
+ * again.
+ */
 const maxResponseBytes = 65_536
 
-/** The most bytes of a response that are returned. */
+/** The maximum number of bytes of a response that are returned. */
 export const maxExcerptBytes = 1024
 
 const retryAfterOf = (

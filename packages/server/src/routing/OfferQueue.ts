@@ -11,8 +11,8 @@ import { type Duration, Effect } from "effect"
 import * as FairShare from "@model-gateway/offers/FairShare"
 
 /**
- * The most calls of all keys that wait for one offer. It bounds the memory and the files of waiting
- * requests if there are very many keys.
+ * The maximum number of calls of all keys that wait for one offer. It bounds the memory and the
+ * files of waiting requests if there are very many keys.
  */
 const maxWaiting = 1000
 

@@ -15,7 +15,10 @@ const sizeIssues = ({ size }: typeof Request.Type): ReadonlyArray<Issue> =>
     ? []
     : [{ path: "size", message: "Expected sides of at most 9007199254740991 pixels" }]
 
-/** The most characters of a link. A `data:` URI has the content itself, up to the body's limit. */
+/**
+ * The maximum number of characters of a link. A `data:` URI has the content itself, up to the
+ * body's limit.
+ */
 const maxLinkCharacters = 8192
 
 const isLink = (url: string): boolean =>

@@ -159,7 +159,7 @@ export class DeliveryStore extends Context.Service<
 /** How long a claim lasts. */
 export const claimFor = Duration.seconds(10)
 
-/** The most deliveries that one statement postpones. */
+/** The maximum number of deliveries that one statement postpones. */
 export const maxPostponed = 500
 
 /** The number of attempts that are kept for each delivery. */

@@ -38,7 +38,7 @@ export class WebhookSecrets extends Context.Service<
   }
 >()("@model-gateway/server/webhooks/WebhookSecrets") {}
 
-/** The most secrets that sign at a time. Above it, the oldest ends early. */
+/** The maximum number of secrets that sign at a time. Above it, the oldest ends early. */
 const maxSigners = 5
 
 /** Newest first. `expires_at` is null for the newest. */

@@ -66,7 +66,7 @@ const summary = (outcomes: ReadonlyArray<Outcome>): string =>
 interface StepProps {
   readonly step: Step
   readonly event: Event | undefined
-  /** Whether the program has ended. A step that had not ended was canceled. */
+  /** Whether the program has ended. A step that has not ended by then was canceled. */
   readonly hasEnded: boolean
 }
 

@@ -16,8 +16,8 @@ export interface WorkspacePart {
   /** Why the workspace cannot be deleted now. Undefined if nothing of this folder is in use. */
   readonly inUse?: (workspace: DeletedWorkspace) => Effect.Effect<string | undefined, SqlError>
   /**
-   * Deletes rows of which there are few, in the transaction that deletes the workspace, and again later
-   * for what a request that ran at the same time has added.
+   * Deletes rows of which there are few, in the transaction that deletes the workspace, and again
+   * later for what a request that ran at the same time has added.
    */
   readonly remove?: (workspace: DeletedWorkspace, now: number) => Effect.Effect<void, SqlError>
   /**
