@@ -3,7 +3,7 @@ import { createClient, NotFound } from "@model-gateway/node/promise"
 import { Effect } from "effect"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
-import { startVoyageDouble } from "@model-gateway/test-doubles/VoyageDouble"
+import { start as startVoyageDouble } from "@model-gateway/test-doubles/plain/Voyage"
 import { firstKey, folder, serve } from "./Executable.ts"
 import { fileOf, offered, refusal } from "./Loaded.ts"
 

@@ -7,7 +7,7 @@ import * as Rerank from "@model-gateway/core/Rerank"
 import { Schema } from "effect"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
-import { startVoyageDouble } from "@model-gateway/test-doubles/VoyageDouble"
+import { start as startVoyageDouble } from "@model-gateway/test-doubles/plain/Voyage"
 import { currentKey, firstKey, folder, serve, type Served } from "./Executable.ts"
 import { fileOf } from "./Loaded.ts"
 

@@ -6,7 +6,7 @@ import { silence } from "@model-gateway/test-services/Wav"
 import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
 import { startFalDouble } from "@model-gateway/test-doubles/FalDouble"
 import { fieldsOf, startOpenAiDouble } from "@model-gateway/test-doubles/OpenAiDouble"
-import { startVoyageDouble } from "@model-gateway/test-doubles/VoyageDouble"
+import { start as startVoyageDouble } from "@model-gateway/test-doubles/plain/Voyage"
 import { firstKey, folder, serve } from "./Executable.ts"
 import { fileOf } from "./Loaded.ts"
 

@@ -131,14 +131,19 @@ const folder = new URL("../../../tests/doubles/src/", import.meta.url)
 
 const isStart = (value: unknown): value is Start => typeof value === "function"
 
-/** The double of an adapter, by its name: `startFalDouble` of `FalDouble.mjs`. */
+/**
+ * The double of an adapter, by its name: `start` of `plain/Jina.mjs`, or `startFalDouble` of
+ * `FalDouble.mjs`.
+ */
 const startOf = async (adapter: AnyAdapter): Promise<Start> => {
   const own = shared[adapter.name]
   if (own !== undefined) return own
-  const file = readdirSync(folder).find((each) => each.toLowerCase() === `${adapter.name}double.mjs`)
-  if (file === undefined) return assert.fail(`write tests/doubles/src/${adapter.name}Double.mjs`)
+  const places = [`plain/${adapter.name}.mjs`, `${adapter.name}double.mjs`]
+  const files = readdirSync(folder, { encoding: "utf8", recursive: true }).map((each) => each.replaceAll("\\", "/"))
+  const file = files.find((each) => places.includes(each.toLowerCase()))
+  if (file === undefined) return assert.fail(`write the double of ${adapter.name} in tests/doubles/src/plain`)
   const module: unknown = await import(new URL(file, folder).href)
-  const name = `start${file.replace(".mjs", "")}`
+  const name = file.startsWith("plain/") ? "start" : `start${file.replace(".mjs", "")}`
   const start = Predicate.hasProperty(module, name) ? module[name] : undefined
   return isStart(start) ? start : assert.fail(`${file} does not export ${name}`)
 }

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Jina from "../src/Jina.ts"
 import type { RerankModel } from "@model-gateway/offers/Model"
-import { startJinaDouble } from "@model-gateway/test-doubles/JinaDouble"
+import { start as startJinaDouble } from "@model-gateway/test-doubles/plain/Jina"
 import {
   failureOf,
   offered,

@@ -14,7 +14,7 @@ import {
   texts,
   undici
 } from "./support/rerankSuite.ts"
-import { startTeiDouble } from "@model-gateway/test-doubles/TeiDouble"
+import { start as startTeiDouble } from "@model-gateway/test-doubles/plain/Tei"
 
 const subject: Subject = {
   adapter: Tei.adapter,

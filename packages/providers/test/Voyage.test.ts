@@ -12,7 +12,7 @@ import {
   texts,
   undici
 } from "./support/rerankSuite.ts"
-import { startVoyageDouble } from "@model-gateway/test-doubles/VoyageDouble"
+import { start as startVoyageDouble } from "@model-gateway/test-doubles/plain/Voyage"
 
 const subject: Subject = {
   adapter: Voyage.adapter,

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { VoyageAIClient, VoyageAIError } from "voyageai"
-import { startVoyageDouble } from "@model-gateway/test-doubles/VoyageDouble"
+import { start as startVoyageDouble } from "@model-gateway/test-doubles/plain/Voyage"
 
 const key = "voyage-key"
 

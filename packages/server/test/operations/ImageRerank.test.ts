@@ -8,7 +8,7 @@ import * as Jina from "@model-gateway/providers/Jina"
 import { gatewayCredential } from "@model-gateway/offers/Offer"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import type { Double as UpstreamDouble } from "@model-gateway/test-doubles/Double"
-import { startJinaDouble } from "@model-gateway/test-doubles/JinaDouble"
+import { start as startJinaDouble } from "@model-gateway/test-doubles/plain/Jina"
 import { inSet, issuePaths, post } from "../TestEnvelope.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
 

@@ -2,10 +2,10 @@
  * A double of Jina AI's rerank API on a loopback socket: https://api.jina.ai/redoc. Its base URL is
  * `<url>/v1`. By hand, it runs until it is stopped:
  *
- *     node tests/doubles/src/JinaDouble.mjs <key> [port]
+ *     node tests/doubles/src/plain/Jina.mjs <key> [port]
  */
-import { startByHand, startDouble } from "./Double.mjs"
-import { bearerOf, isCount, objectOf, rank, tokensOfPairs } from "./words.mjs"
+import { startByHand, startDouble } from "../Double.mjs"
+import { bearerOf, isCount, objectOf, rank, tokensOfPairs } from "../words.mjs"
 
 const models = new Set(["jina-reranker-v2-base-multilingual", "jina-reranker-v3", "jina-reranker-m0"])
 
@@ -72,9 +72,9 @@ const answerTo = (request, keys) => {
 }
 
 /** Starts the double. `keys` are the API keys that it accepts. */
-export const startJinaDouble = ({ keys, port }) => {
+export const start = ({ keys, port }) => {
   const accepted = new Set(keys)
   return startDouble({ port, answerTo: (request) => answerTo(request, accepted) })
 }
 
-await startByHand(import.meta.url, startJinaDouble)
+await startByHand(import.meta.url, start)

@@ -3,10 +3,10 @@
  * https://docs.voyageai.com/reference/reranker-api. Its base URL is `<url>/v1`. By hand, it runs
  * until it is stopped:
  *
- *     node tests/doubles/src/VoyageDouble.mjs <key> [port]
+ *     node tests/doubles/src/plain/Voyage.mjs <key> [port]
  */
-import { startByHand, startDouble } from "./Double.mjs"
-import { bearerOf, isCount, objectOf, rank, tokensOfPairs } from "./words.mjs"
+import { startByHand, startDouble } from "../Double.mjs"
+import { bearerOf, isCount, objectOf, rank, tokensOfPairs } from "../words.mjs"
 
 const models = new Set(["rerank-2.5", "rerank-2.5-lite"])
 const fields = new Set(["query", "documents", "model", "top_k", "return_documents", "truncation"])
@@ -56,9 +56,9 @@ const answerTo = (request, keys) => {
 }
 
 /** Starts the double. `keys` are the API keys that it accepts. */
-export const startVoyageDouble = ({ keys, port }) => {
+export const start = ({ keys, port }) => {
   const accepted = new Set(keys)
   return startDouble({ port, answerTo: (request) => answerTo(request, accepted) })
 }
 
-await startByHand(import.meta.url, startVoyageDouble)
+await startByHand(import.meta.url, start)

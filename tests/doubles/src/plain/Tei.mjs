@@ -3,10 +3,10 @@
  * limits: https://huggingface.github.io/text-embeddings-inference. Without keys it accepts every
  * request. By hand, it runs until it is stopped:
  *
- *     node tests/doubles/src/TeiDouble.mjs <key> [port]
+ *     node tests/doubles/src/plain/Tei.mjs <key> [port]
  */
-import { startByHand, startDouble } from "./Double.mjs"
-import { bearerOf, objectOf, rank, tokensOfPairs } from "./words.mjs"
+import { startByHand, startDouble } from "../Double.mjs"
+import { bearerOf, objectOf, rank, tokensOfPairs } from "../words.mjs"
 
 const maxTexts = 32
 const maxBytes = 2_000_000
@@ -62,9 +62,9 @@ const answerTo = (request, keys) => {
 }
 
 /** Starts the double. `keys` are the API keys that it accepts. Without any, it needs none. */
-export const startTeiDouble = ({ keys, port }) => {
+export const start = ({ keys, port }) => {
   const accepted = new Set(keys)
   return startDouble({ port, answerTo: (request) => answerTo(request, accepted) })
 }
 
-await startByHand(import.meta.url, startTeiDouble)
+await startByHand(import.meta.url, start)

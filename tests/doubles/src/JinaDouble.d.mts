@@ -1,3 +1,0 @@
-import type { Double, StartOptions } from "./Double.mjs"
-
-export declare const startJinaDouble: (options: StartOptions) => Promise<Double>
