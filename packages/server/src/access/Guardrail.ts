@@ -2,6 +2,7 @@
  * A guardrail limits which models and providers its keys may use and how much they may spend
  * together.
  */
+import type { UpdateRequest } from "@model-gateway/core/Guardrails"
 import { Schema } from "effect"
 import { Model } from "effect/schema"
 import type { Row } from "effect/sql/SqlConnection"
@@ -63,6 +64,29 @@ export const guardrailRow = (row: Row): Guardrail => {
   const { limit, limitReset } = readLimit(row)
   return { ...readGuardrail(row), limit, limitReset }
 }
+
+/** What the contract shows of a guardrail as it is stored, by its names there. */
+export const shown = (guardrail: Guardrail) => ({
+  id: guardrail.id,
+  name: guardrail.name,
+  description: guardrail.description,
+  workspace_id: guardrail.workspaceId,
+  reset_interval: guardrail.limitReset,
+  allowed_models: guardrail.allowedModels,
+  ignored_models: guardrail.ignoredModels,
+  allowed_providers: guardrail.allowedProviders,
+  ignored_providers: guardrail.ignoredProviders
+})
+
+/** What is stored of a request as it is. Absent fields are undefined. */
+export const stated = (request: typeof UpdateRequest.Type) => ({
+  description: request.description,
+  limitReset: request.reset_interval,
+  allowedModels: request.allowed_models,
+  ignoredModels: request.ignored_models,
+  allowedProviders: request.allowed_providers,
+  ignoredProviders: request.ignored_providers
+})
 
 const isListed = (list: ReadonlyArray<string>, model: string): boolean =>
   list.some((entry) => entry === model || (entry.endsWith("/*") && model.startsWith(entry.slice(0, -1))))

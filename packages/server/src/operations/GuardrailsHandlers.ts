@@ -13,7 +13,7 @@ import { currentCaller } from "../access/Caller.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import type * as Page from "../storage/sql/Page.ts"
-import type { Guardrail } from "../access/Guardrail.ts"
+import { type Guardrail, shown, stated } from "../access/Guardrail.ts"
 import { type AssignedKey, GuardrailNotFound, GuardrailStore } from "../access/GuardrailStore.ts"
 import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 import * as CreditAmount from "../http/CreditAmount.ts"
@@ -29,16 +29,8 @@ const assignmentToWire = (assigned: AssignedKey): typeof Guardrails.KeyAssignmen
 })
 
 const toWire = (guardrail: Guardrail): typeof Guardrails.Guardrail.Type => ({
-  id: guardrail.id,
-  name: guardrail.name,
-  description: guardrail.description,
-  workspace_id: guardrail.workspaceId,
+  ...shown(guardrail),
   limit_usd: guardrail.limit === null ? null : MicroCredits.toCredits(guardrail.limit),
-  reset_interval: guardrail.limitReset,
-  allowed_models: guardrail.allowedModels,
-  ignored_models: guardrail.ignoredModels,
-  allowed_providers: guardrail.allowedProviders,
-  ignored_providers: guardrail.ignoredProviders,
   ...Guardrails.fixed,
   created_at: Timestamp.fromMillis(guardrail.createdAt),
   updated_at: Timestamp.fromMillis(guardrail.updatedAt)
@@ -48,13 +40,8 @@ const toWire = (guardrail: Guardrail): typeof Guardrails.Guardrail.Type => ({
 const settingsOf = Effect.fnUntraced(function* (request: typeof Guardrails.UpdateRequest.Type) {
   const { limit_usd: limit } = request
   return {
-    description: request.description,
-    limit: limit === undefined ? undefined : yield* CreditAmount.fromWireOrNull("limit_usd", limit),
-    limitReset: request.reset_interval,
-    allowedModels: request.allowed_models,
-    ignoredModels: request.ignored_models,
-    allowedProviders: request.allowed_providers,
-    ignoredProviders: request.ignored_providers
+    ...stated(request),
+    limit: limit === undefined ? undefined : yield* CreditAmount.fromWireOrNull("limit_usd", limit)
   }
 })
 
