@@ -33,7 +33,8 @@ const mention = new RegExp(
 const dynamic = /\b(?:FROM|JOIN|INTO|UPDATE)\s+\$\{sql\(/
 
 /** Migrations make all tables, and the checks of the whole database read all. */
-const isWholeDatabase = (path: string) => /^storage\/(?:sql\/migrations\/|postgres\/postgresMigrations\.ts$)/.test(path)
+const isWholeDatabase = (path: string) =>
+  /^storage\/(?:sql\/(?:migrations\/|Migrations\.ts$)|postgres\/postgresMigrations\.ts$)/.test(path)
 
 const foreign = (sources: ReadonlyArray<Source>): ReadonlyArray<string> =>
   sources.flatMap(({ code, path }) => {
