@@ -7,8 +7,8 @@
  *
  * @since 0.1.0
  */
+import * as SchemaPath from "@model-gateway/core/unstable/SchemaPath"
 import { Clock, Context, Duration, Effect, Option, Redacted, Schema, Stream } from "effect"
-import type { SchemaIssue } from "effect"
 import { constUndefined } from "effect/Function"
 import { FetchHttpClient, Headers, HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientError, HttpClientResponse } from "effect/http"
@@ -239,13 +239,8 @@ const oneLine = (message: string): string => message.replace(/[\p{Cc}\p{Cf}\s]+/
 
 /** The path of the first value that does not match. It contains none of the values. */
 const pathOf = (error: Schema.SchemaError): string => {
-  const path: Array<string> = []
-  let issue: SchemaIssue.Issue | undefined = error.issue
-  while (issue !== undefined) {
-    if (issue._tag === "Pointer") path.push(...issue.path.map(String))
-    issue = "issues" in issue ? issue.issues[0] : "issue" in issue ? issue.issue : undefined
-  }
-  return path.length === 0 ? "its root" : path.join(".")
+  const path = SchemaPath.first(error)
+  return path.length === 0 ? "its root" : path.map(String).join(".")
 }
 
 /** The media type of a response, for descriptions. */

@@ -5,13 +5,13 @@ import type { HttpClientError } from "effect/http/HttpClientError"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import type * as SchemaIssue from "effect/SchemaIssue"
 import * as Stream from "effect/Stream"
 import { type Call, InvalidResponse } from "../ClientError.ts"
 import { EnvelopeError, isRetryableStatus, statusOf } from "../GatewayError.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import type { GatewayConfig } from "../GatewayConfig.ts"
 import * as RetryAfter from "../unstable/RetryAfter.ts"
+import * as SchemaPath from "../unstable/SchemaPath.ts"
 import type { WireNames } from "../dialect/WireNames.ts"
 import { type AttemptFailure, requestFailure } from "./attempt.ts"
 
@@ -202,16 +202,9 @@ const retryAfterOf = (response: HttpClientResponse, envelope: unknown, now: numb
  */
 const pathOf = (error: Schema.SchemaError): string => {
   let path = ""
-  let issue: SchemaIssue.Issue | undefined = error.issue
-  while (issue !== undefined) {
-    if (issue._tag === "Pointer") {
-      for (const key of issue.path) {
-        const name = String(key)
-        path +=
-          typeof key === "number" ? `[${key}]` : /^\w{1,64}$/.test(name) ? `${path === "" ? "" : "."}${name}` : "[…]"
-      }
-    }
-    issue = "issues" in issue ? issue.issues[0] : "issue" in issue ? issue.issue : undefined
+  for (const key of SchemaPath.first(error)) {
+    const name = String(key)
+    path += typeof key === "number" ? `[${key}]` : /^\w{1,64}$/.test(name) ? `${path === "" ? "" : "."}${name}` : "[…]"
   }
   return path
 }
