@@ -9,6 +9,7 @@
  * The connections of `@effect/platform-node/NodeRedis` wait without limit for a server that has
  * stopped answering, also when they close.
  */
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { createClient } from "@redis/client"
 import { Context, Deferred, Duration, Effect, Layer, type Redacted, Schedule, type Scope } from "effect"
 import * as Redis from "effect/persistence/Redis"
@@ -78,7 +79,7 @@ const failure = (message: string) => new Redis.RedisError({ cause: new Error(mes
 const reasonOf = ({ cause }: Redis.RedisError): string => {
   if (!(cause instanceof Error)) return String(cause)
   // The error of a host with several addresses has no message.
-  return cause.message === "" && "code" in cause ? String(cause.code) : cause.message
+  return cause.message === "" ? (ErrorCode.of(cause) ?? "") : cause.message
 }
 
 const notConnected = failure("not connected")
