@@ -27,7 +27,7 @@ export interface Bounds {
   readonly total: number
 }
 
-/** SQLite blocks this process for about 5 ms per megabyte deleted. */
+/** SQLite blocks this process while it deletes (attack `kept-answers`). */
 const bytesAtOnce = 4 * 1024 * 1024
 
 const rowsAtOnce = 100
