@@ -4,7 +4,9 @@ import * as Price from "@model-gateway/offers/Price"
 import type { VideoPrice } from "@model-gateway/offers/Pricing"
 import type { Settings } from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/settings/Setting"
+import * as BuiltIn from "@model-gateway/providers/Catalog"
 import type { Duration } from "effect"
+import * as CatalogFile from "./CatalogFile.ts"
 import type { Offered, Upstream } from "./Offered.ts"
 import * as Output from "./Output.ts"
 
@@ -21,6 +23,12 @@ const at = ({ adapter, baseUrl }: Upstream): string =>
 
 const callersOnly = "only for callers with a provider key"
 
+/** A hint if the release has a newer catalog than the file. */
+const staleness = ({ catalog, file }: CatalogFile.InUse): string =>
+  file !== undefined && catalog.updated < BuiltIn.builtIn.updated
+    ? ` The built-in one is newer, of ${BuiltIn.builtIn.updated}.`
+    : ""
+
 /** One line for each upstream that is on, or that the settings mention. */
 export const summary = (everything: Everything): string => {
   const { offers, upstreams } = everything
@@ -35,7 +43,7 @@ export const summary = (everything: Everything): string => {
   for (const provider of new Set(offers.map((offer) => offer.provider))) {
     if (!named.has(provider)) lines.push([provider, `${modelsOf(everything, provider)}, in this process`])
   }
-  return `Upstreams:\n${Output.fields(lines)}`
+  return `Catalog of models: ${CatalogFile.describe(everything.catalog)}.${staleness(everything.catalog)}\nUpstreams:\n${Output.fields(lines)}`
 }
 
 /** A model with its offers, in the order in which they are tried. */
@@ -53,10 +61,14 @@ export interface ListedOffer {
   readonly model: string
   /** Credits by unit, as in the settings file. */
   readonly price: Price.Price | "free"
+  /** Whether the price was read elsewhere than at the vendor. */
+  readonly price_is_unconfirmed: boolean
   /** The longest wait for one call. Null: that of the adapter. */
   readonly time_limit: string | null
   /** Where the gateway's credential is from, or why there is none. */
   readonly credential: string
+  /** The day on which the model ends at the upstream. Null: none is known. */
+  readonly expiration_date: string | null
 }
 
 /**
@@ -75,8 +87,10 @@ export const list = ({ offers, upstreams }: Everything, deadlines: Settings["dea
       upstream: provider,
       model: upstreamId,
       price: offer.isFree ? "free" : Price.fromPricing(pricing),
+      price_is_unconfirmed: offer.hasUnconfirmedPrice ?? false,
       time_limit: limit === undefined ? null : Setting.formatDuration(limit),
-      credential: offer.credential === undefined ? callersOnly : (sources.get(provider) ?? "none")
+      credential: offer.credential === undefined ? callersOnly : (sources.get(provider) ?? "none"),
+      expiration_date: offer.expiresOn ?? null
     }
     const key = `${kind} ${publicId}`
     const known = models.get(key)
@@ -109,7 +123,7 @@ const perUnitText = (unit: string, price: NonNullable<Price.Price["second"]>): s
     : price.map(({ credits, ...filter }) => `${credits} per ${unit}${filterText(filter)}`).join("; ")
 
 /** A price for people, in credits. */
-const priceText = (price: ListedOffer["price"]): string => {
+export const priceText = (price: ListedOffer["price"]): string => {
   if (price === "free") return price
   const { input_tokens, output_tokens, search_unit, second, video } = price
   return [
@@ -121,19 +135,27 @@ const priceText = (price: ListedOffer["price"]): string => {
   ].join("; ")
 }
 
-/** The models as a table for people. */
-export const table = (models: ReadonlyArray<Listed>): string =>
-  Output.table(
-    ["MODEL", "KIND", "UPSTREAM", "MODEL THERE", "CREDITS", "TIME LIMIT", "API KEY"],
+/** The models as a table for people. Marks that need a reason are explained below it. */
+export const table = (models: ReadonlyArray<Listed>): string => {
+  const offers = models.flatMap((model) => model.offers)
+  const someEnd = offers.some(({ expiration_date }) => expiration_date !== null)
+  const text = Output.table(
+    ["MODEL", "KIND", "UPSTREAM", "MODEL THERE", "CREDITS", "TIME LIMIT", "API KEY", ...(someEnd ? ["ENDS ON"] : [])],
     models.flatMap(({ id, kind, offers }) =>
-      offers.map(({ credential, model, price, time_limit, upstream }, index) => [
+      offers.map(({ credential, expiration_date, model, price, price_is_unconfirmed, time_limit, upstream }, index) => [
         index === 0 ? id : "",
         index === 0 ? kind : "",
         upstream,
         model,
-        priceText(price),
+        `${priceText(price)}${price_is_unconfirmed ? " (unconfirmed)" : ""}`,
         time_limit ?? "the adapter's",
-        credential
+        credential,
+        ...(someEnd ? [expiration_date ?? ""] : [])
       ])
     )
   )
+  return offers.some(({ price_is_unconfirmed }) => price_is_unconfirmed) ? `${text}\n\n${unconfirmed}` : text
+}
+
+const unconfirmed =
+  "An unconfirmed price was read elsewhere than at the vendor: compare it with your contract before you rely on it."

@@ -4,6 +4,10 @@ import { SchemaAST, type SchemaIssue } from "effect"
 /** The place of a value: `["models", "acme/rerank", "offers", 0]`. */
 export type Location = ReadonlyArray<string | number>
 
+/** A place for people: `models.acme/rerank.offers[0]`. */
+export const format = (location: Location): string =>
+  location.map((key, index) => (typeof key === "number" ? `[${key}]` : index === 0 ? key : `.${key}`)).join("")
+
 /** What is wrong, and where. */
 export type Finding =
   | { readonly fault: "missing"; readonly location: Location }

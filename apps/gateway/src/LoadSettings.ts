@@ -5,6 +5,7 @@ import { nearest } from "@model-gateway/settings/Nearest"
 import * as Setting from "@model-gateway/settings/Setting"
 import { type Config, ConfigProvider, Context, Effect, Option, Path, Redacted, SchemaIssue } from "effect"
 import { statSync } from "node:fs"
+import * as CatalogFile from "./CatalogFile.ts"
 import { Failure } from "./Failure.ts"
 import * as ModelSettings from "./ModelSettings.ts"
 import * as Settings from "./Settings.ts"
@@ -161,7 +162,8 @@ const variableOf = (issue: SchemaIssue.Issue): string | undefined => {
 }
 
 /** The executable's own settings, in the form in which they are used. */
-export interface Ready extends Omit<Settings.Settings, "webDir" | "initialCredits"> {
+export interface Ready extends Omit<Settings.Settings, "webDir" | "initialCredits" | "catalog"> {
+  readonly catalog: CatalogFile.Location
   /** Undefined: no page is served. */
   readonly webDir: string | undefined
   readonly initialCredits: MicroCredits.MicroCredits
@@ -175,14 +177,23 @@ export const read = Effect.fnUntraced(function* (loaded: Loaded) {
   const path = yield* Path.Path
   const values = yield* loaded.read(Settings.config)
   const webDir = yield* pageOf(loaded, path.resolve, values.webDir)
+  const dataDir = path.resolve(values.dataDir)
   const ready: Ready = {
     ...values,
-    dataDir: path.resolve(values.dataDir),
+    dataDir,
+    catalog: catalogOf(path, dataDir, values.catalog),
     webDir,
     initialCredits: Option.getOrThrow(MicroCredits.fromCredits(values.initialCredits))
   }
   return ready
 })
+
+const catalogOf = (path: Path.Path, dataDir: string, catalog: string | undefined): CatalogFile.Location => {
+  if (catalog === "built-in") return { file: undefined, isNamed: true }
+  return catalog === undefined
+    ? { file: path.join(dataDir, CatalogFile.defaultName), isNamed: false }
+    : { file: path.resolve(catalog), isNamed: true }
+}
 
 const pageOf = (loaded: Loaded, resolve: (path: string) => string, webDir: string) => {
   if (webDir === "sample") return Effect.succeed(Settings.samplePage)

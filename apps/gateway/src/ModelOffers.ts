@@ -66,7 +66,11 @@ export const all = Effect.fnUntraced(function* (loaded: Loaded, upstreams: Reado
                 upstreamId: offer.model,
                 name: name ?? publicId,
                 ...(timeLimit === undefined ? {} : { timeLimit }),
-                ...(parameters === undefined ? {} : { parameters })
+                ...(parameters === undefined ? {} : { parameters }),
+                ...(builtIn?.expiresOn === undefined ? {} : { expiresOn: builtIn.expiresOn }),
+                ...(offer.price === undefined && builtIn?.hasUnconfirmedPrice === true
+                  ? { hasUnconfirmedPrice: true }
+                  : {})
               },
               pricing
             )

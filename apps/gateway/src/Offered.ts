@@ -5,6 +5,7 @@ import type { FileApi } from "@model-gateway/offers/FileApi"
 import type { DataPolicy } from "@model-gateway/offers/DataPolicy"
 import type { Offers } from "@model-gateway/offers/Offer"
 import { Context, type Duration } from "effect"
+import type { InUse } from "./CatalogFile.ts"
 
 /** An upstream with its adapter. */
 export interface Upstream extends AdapterUpstream {
@@ -25,6 +26,7 @@ export interface Upstream extends AdapterUpstream {
 export class Offered extends Context.Service<
   Offered,
   {
+    readonly catalog: InUse
     /** Also those without a credential of the gateway. */
     readonly upstreams: ReadonlyArray<Upstream>
     /** In the order of the catalog. */

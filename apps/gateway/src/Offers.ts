@@ -4,7 +4,6 @@
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { type InvalidModel, withDataPolicy } from "@model-gateway/offers/Adapter"
-import { adapters } from "@model-gateway/providers/Adapters"
 import type { Model } from "@model-gateway/offers/Model"
 import type { Offer } from "@model-gateway/offers/Offer"
 import * as AnthropicFiles from "@model-gateway/providers/AnthropicFiles"
@@ -17,15 +16,15 @@ import * as UpstreamLookup from "@model-gateway/server/UpstreamLookup"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { Duration, Effect, FileSystem, Layer } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as CatalogFile from "./CatalogFile.ts"
 import { Failure } from "./Failure.ts"
-import type { Loaded } from "./LoadSettings.ts"
+import type { Loaded, Ready } from "./LoadSettings.ts"
 import * as ModelOffers from "./ModelOffers.ts"
 import { Offered, type Upstream } from "./Offered.ts"
-import type { Settings } from "./Settings.ts"
 import * as Upstreams from "./Upstreams.ts"
 
 /** The settings of the executable that offers depend on. */
-type OfferSettings = Pick<Settings, "anthropicBaseUrl" | "responseMemory" | "upstreams">
+type OfferSettings = Pick<Ready, "anthropicBaseUrl" | "catalog" | "responseMemory" | "upstreams">
 
 /** The longest wait of an upstream: no shorter than that of any of its models. */
 const maxTimeLimit = ({ timeLimit }: Upstream, models: ReadonlyArray<Model>): Duration.Duration =>
@@ -40,8 +39,19 @@ const withTimeLimit =
   (offer: Offer): Offer =>
     timeLimit === undefined || offer.timeLimit !== undefined ? offer : { ...offer, timeLimit }
 
+/** The offer. A model ends at the public service, and elsewhere only if the operator ends it. */
+const withEnd =
+  ({ adapter, baseUrl }: Upstream) =>
+  (offer: Offer): Offer => {
+    if (offer.expiresOn === undefined || baseUrl === adapter.defaultBaseUrl) return offer
+    const { expiresOn: _expiresOn, ...others } = offer
+    return others
+  }
+
 const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSettings) {
-  const upstreams = yield* Upstreams.all(loaded, settings.upstreams)
+  const catalog = yield* CatalogFile.read(settings.catalog)
+  const adapters = CatalogFile.adaptersOf(catalog.catalog)
+  const upstreams = yield* Upstreams.all(loaded, settings.upstreams, adapters)
   const fileProviders = {
     provider_a: yield* OpenAiFiles.make({
       baseUrl: settings.upstreams["openai"]?.baseUrl ?? OpenAiFiles.defaultBaseUrl
@@ -60,7 +70,7 @@ const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSetting
     const models = [...(name === adapter.name ? adapter.models.filter(isKept) : []), ...added]
     const timeLimit = maxTimeLimit(upstream, models)
     const offers = yield* adapter.offers({ name, baseUrl, credential, timeLimit }, models).pipe(
-      Effect.map((offers) => withDataPolicy(offers.map(withTimeLimit(upstream)), dataPolicy)),
+      Effect.map((offers) => withDataPolicy(offers.map(withTimeLimit(upstream)).map(withEnd(upstream)), dataPolicy)),
       Effect.mapError((error) => invalid(error, configured))
     )
     // An adapter that is given no models offers those that its upstream lists.
@@ -74,7 +84,18 @@ const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSetting
   const sandbox = yield* Sandbox.make()
   yield* checkTurnedOff(loaded, [...adapters.flatMap(({ models }) => models), ...sandbox])
   const offers = [...configured.flatMap(({ model }) => made.get(model) ?? []), ...builtIn, ...sandbox.filter(isKept)]
-  return Offered.of({ upstreams, offers, fileProviders })
+  return Offered.of({ catalog, upstreams, offers, fileProviders })
+})
+
+/** Fails with a sentence if the settings need something that a catalog lacks. */
+export const check = Effect.fnUntraced(function* (
+  loaded: Loaded,
+  settings: OfferSettings,
+  catalog: CatalogFile.InUse["catalog"]
+) {
+  const adapters = CatalogFile.adaptersOf(catalog)
+  yield* ModelOffers.all(loaded, yield* Upstreams.all(loaded, settings.upstreams, adapters))
+  yield* checkTurnedOff(loaded, [...adapters.flatMap(({ models }) => models), ...(yield* Sandbox.make())])
 })
 
 /** The failure for a model that its adapter cannot offer. */
@@ -110,6 +131,9 @@ const httpClient = Layer.unwrap(
 )
 
 const platform = Layer.merge(NodeServices.layer, SecureRandom.layerWebCrypto)
+
+/** What fetching a catalog and making offers of its models needs. */
+export const layerServices = Layer.merge(NodeGateway.layerHttpClient(), platform)
 
 const systemFiles = Layer.effect(FileSystem.FileSystem, FileSystem.FileSystem)
 

@@ -75,6 +75,13 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
     default: ".data",
     description: "Folder of the database and the files. Created if it does not exist"
   }),
+  catalog: Setting.text("catalog", {
+    allowed: "a file, or built-in",
+    default: undefined,
+    description:
+      "Catalog of models and prices, which `model-gateway models update` writes. `built-in` is that of the release. " +
+      "Without it, catalog.json in the data folder if there is one, else the built-in one"
+  }),
   databaseUrl: Setting.secret("database-url", {
     variable: "DATABASE_URL",
     schema: Database.Url,

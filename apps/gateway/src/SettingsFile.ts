@@ -33,10 +33,11 @@ export interface SettingsFile {
 }
 
 /** No settings file. */
-export const none: SettingsFile = { given: [], modelSettings: {}, sourceOf: (location) => `"${format(location)}"` }
-
-const format = (location: Finding.Location): string =>
-  location.map((key, index) => (typeof key === "number" ? `[${key}]` : index === 0 ? key : `.${key}`)).join("")
+export const none: SettingsFile = {
+  given: [],
+  modelSettings: {},
+  sourceOf: (location) => `"${Finding.format(location)}"`
+}
 
 /** The text of a value in the file. Undefined if no setting has such a value. */
 const textOf = (value: unknown, { isList }: Setting.Setting<unknown>): string | undefined => {
@@ -77,7 +78,7 @@ export const read = Effect.fnUntraced(function* (file: string, group: Setting.Gr
     return yield* new Failure({ message: `The settings file ${file} must contain one JSON object.` })
   }
   const sourceAt = (location: Finding.Location, { offset }: Node): string =>
-    `"${format(location)}" on line ${lineOf(offset)} of ${file}`
+    `"${Finding.format(location)}" on line ${lineOf(offset)} of ${file}`
   const reading: Reading = { group, root, sourceAt }
   const settingsFile: SettingsFile = {
     given: yield* readGroup(reading, root, group, []),

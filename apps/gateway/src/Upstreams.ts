@@ -3,7 +3,7 @@
  * those that the settings file names.
  */
 import { dataPolicyOf } from "@model-gateway/offers/Adapter"
-import { adapters, type AnyAdapter } from "@model-gateway/providers/Adapters"
+import type { AnyAdapter } from "@model-gateway/providers/Adapters"
 import { gatewayCredential } from "@model-gateway/offers/Offer"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
 import { nearest } from "@model-gateway/settings/Nearest"
@@ -15,7 +15,11 @@ import type { Upstream } from "./Offered.ts"
 import * as Settings from "./Settings.ts"
 
 /** Every upstream that has a URL. Fails with a sentence about the first one that is wrong. */
-export const all = Effect.fnUntraced(function* (loaded: Loaded, settings: Settings.Settings["upstreams"]) {
+export const all = Effect.fnUntraced(function* (
+  loaded: Loaded,
+  settings: Settings.Settings["upstreams"],
+  adapters: ReadonlyArray<AnyAdapter>
+) {
   const entries = loaded.file.modelSettings.upstreams ?? {}
   const upstreams: Array<Upstream> = []
   for (const adapter of adapters) {
@@ -23,7 +27,7 @@ export const all = Effect.fnUntraced(function* (loaded: Loaded, settings: Settin
     if (upstream !== undefined) upstreams.push(upstream)
   }
   for (const [name, entry] of Object.entries(entries)) {
-    const adapter = yield* adapterOf(loaded, name, entry)
+    const adapter = yield* adapterOf(loaded, name, entry, adapters)
     if (Settings.upstreamOf(name) === undefined) upstreams.push(yield* named(loaded, name, entry, adapter))
   }
   return upstreams
@@ -58,7 +62,8 @@ const ownOf = (
 const adapterOf = (
   { file: { sourceOf } }: Loaded,
   name: string,
-  entry: ModelSettings.Upstream
+  entry: ModelSettings.Upstream,
+  adapters: ReadonlyArray<AnyAdapter>
 ): Effect.Effect<AnyAdapter, Failure> => {
   const fail = (message: string) => Effect.fail(new Failure({ message }))
   const source = sourceOf(["upstreams", name])

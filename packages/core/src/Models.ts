@@ -252,6 +252,11 @@ export const Model = Schema.Struct({
   /** The sampling parameters that requests may have, such as `temperature`. */
   supported_parameters: Schema.Array(Schema.String),
   links: ModelLinks,
+  /**
+   * The day on which the model ends at the last of its providers, as `YYYY-MM-DD`. Null: no end is
+   * known. Only a service of another kind leaves it out.
+   */
+  expiration_date: Schema.optionalKey(Schema.NullOr(Schema.String)),
   ...modelFields,
   /** The names of the providers that offer the model, as `provider.order` takes them. */
   providers: Schema.Array(Schema.String),

@@ -44,6 +44,7 @@ export const modelExample = {
   supported_parameters: [],
   supported_voices: null,
   default_parameters: null,
+  expiration_date: null,
   links: { details: "/api/v1/models/cohere/rerank-v3.5/endpoints" },
   providers: ["cohere"],
   kind: "rerank",

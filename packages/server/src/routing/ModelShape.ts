@@ -126,6 +126,13 @@ const detailsOf = (id: string): string => {
   return `/api/v1/models/${encodeURIComponent(author)}/${encodeURIComponent(id.slice(author.length + 1))}/endpoints`
 }
 
+/** The last day of its offers. Null if one of them has no end that is known. */
+const expirationOf = ({ offers }: Entry): string | null =>
+  offers.reduce<string | null>((last, { expiresOn = null }, index) => {
+    if (expiresOn === null || (last === null && index > 0)) return null
+    return last === null || expiresOn > last ? expiresOn : last
+  }, null)
+
 const isFree = ({ offers }: Entry): boolean => offers.some((offer) => offer.isFree)
 
 const providersOf = ({ offers }: Entry): ReadonlyArray<string> => offers.map(({ provider }) => provider)
@@ -144,6 +151,7 @@ export const toModel = (entry: Entry, id = entry.id): Models.Model => {
     pricing: pricingOf(cheapest),
     supported_parameters: parametersOf(cheapest),
     links: { details: detailsOf(id) },
+    expiration_date: expirationOf(entry),
     providers: providersOf(entry),
     kind: entry.kind,
     is_free: isFree(entry),
