@@ -117,10 +117,13 @@ const filterText = ({ audio, resolution }: Pick<VideoPrice, "audio" | "resolutio
   return parts.length === 0 ? "" : ` (${parts.join(", ")})`
 }
 
+/** Credits with six digits, which is more than a price has, unless it was computed. */
+const digits = (credits: number): string => String(Number(credits.toPrecision(6)))
+
 const perUnitText = (unit: string, price: NonNullable<Price.Price["second"]>): string =>
   typeof price === "number"
-    ? `${price} per ${unit}`
-    : price.map(({ credits, ...filter }) => `${credits} per ${unit}${filterText(filter)}`).join("; ")
+    ? `${digits(price)} per ${unit}`
+    : price.map(({ credits, ...filter }) => `${digits(credits)} per ${unit}${filterText(filter)}`).join("; ")
 
 /** A price for people, in credits. */
 export const priceText = (price: ListedOffer["price"]): string => {
@@ -159,3 +162,24 @@ export const table = (models: ReadonlyArray<Listed>): string => {
 
 const unconfirmed =
   "An unconfirmed price was read elsewhere than at the vendor: compare it with your contract before you rely on it."
+
+/** The table of the built-in models in Markdown, as the documentation shows it. */
+export const builtInTable = (): string =>
+  [
+    "| Model | Kind | Credits | Price read on | Ends on |",
+    "|---|---|---|---|---|",
+    ...BuiltIn.builtIn.models.map(({ expiresOn = "", hasUnconfirmedPrice, kind, pricing, publicId, source }) =>
+      [
+        "",
+        `\`${publicId}\``,
+        kind,
+        `${priceText(Price.fromPricing(pricing))}${hasUnconfirmedPrice === true ? " (unconfirmed)" : ""}`,
+        `[${source.read_on}](${source.page})`,
+        expiresOn,
+        ""
+      ]
+        .join(" | ")
+        .trim()
+        .replace(/ {2,}/g, " ")
+    )
+  ].join("\n") + "\n"

@@ -49,6 +49,12 @@ const urlOf = (from: string): URL | undefined => {
 /** A URL without what may be secret. */
 const shown = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 
+/** A source for sentences. */
+export const nameOf = (from: string): string => {
+  const url = urlOf(from)
+  return url === undefined ? from : shown(url)
+}
+
 /** What a signature may have: 64 bytes in base64, and a line break. */
 const maxSignatureBytes = 1024
 

@@ -86,22 +86,28 @@ describe("the models of a settings file", () => {
             upstream: "berlin",
             model: "own-model",
             price: { search_unit: 0.0015 },
+            price_is_unconfirmed: false,
             time_limit: "1 minute",
-            credential: '"upstreams.berlin.apiKey" on line 6 of FILE'
+            credential: '"upstreams.berlin.apiKey" on line 6 of FILE',
+            expiration_date: null
           },
           {
             upstream: "cohere",
             model: "rerank-v3.5",
             price: { search_unit: 0.002 },
+            price_is_unconfirmed: true,
             time_limit: "12 seconds",
-            credential: "COHERE_API_KEY in the environment"
+            credential: "COHERE_API_KEY in the environment",
+            expiration_date: null
           },
           {
             upstream: "open",
             model: "rerank-v3.5",
             price: { search_unit: 0 },
+            price_is_unconfirmed: false,
             time_limit: "20 seconds",
-            credential: "none"
+            credential: "none",
+            expiration_date: null
           }
         ]
       },
@@ -114,8 +120,10 @@ describe("the models of a settings file", () => {
             upstream: "cohere",
             model: "rerank-v3.5",
             price: { search_unit: 0.002 },
+            price_is_unconfirmed: true,
             time_limit: "12 seconds",
-            credential: "COHERE_API_KEY in the environment"
+            credential: "COHERE_API_KEY in the environment",
+            expiration_date: null
           }
         ]
       }
@@ -291,11 +299,16 @@ describe("settings check", () => {
       "models": { "acme/rerank": { "offers": [{ "upstream": "berlin", "model": "rerank-v3.5" }] } }
     }`)
     const { code, stderr, stdout } = await run(["settings", "check", "--config", file], { BERLIN_KEY: secret })
-    expect({ code, stderr, stdout: stdout.replace(/\d+ models, in/, "some models, in") }).toEqual({
+    expect({
+      code,
+      stderr,
+      stdout: stdout.replace(/, of .* models\.$/m, ", of today.").replace(/\d+ models, in/, "some models, in")
+    }).toEqual({
       code: 0,
       stderr: "",
       stdout: [
         "The settings are valid.",
+        "Catalog of models: the built-in one, of today.",
         "Upstreams:",
         "  cohere   no COHERE_API_KEY, so only for callers with a provider key, Cohere at https://api.cohere.com",
         "  berlin   1 model, Cohere at https://rerank.internal",
@@ -337,11 +350,18 @@ describe("models", () => {
         "rerank",
         "berlin",
         "rerank-v3.5",
-        "0.002 per search unit",
+        "0.002 per search unit (unconfirmed)",
         "3 seconds",
         "BERLIN_KEY in the environment"
       ],
-      ["", "cohere", "rerank-v3.5", "0.002 per search unit", "20 seconds", "COHERE_API_KEY in the environment"]
+      [
+        "",
+        "cohere",
+        "rerank-v3.5",
+        "0.002 per search unit (unconfirmed)",
+        "20 seconds",
+        "COHERE_API_KEY in the environment"
+      ]
     ])
     const { stdout } = await run(["models", "--json", "--config", file], environment)
     expect(JSON.parse(stdout)).toEqual(

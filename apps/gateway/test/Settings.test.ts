@@ -1,5 +1,5 @@
 import { adapters } from "@model-gateway/providers/Adapters"
-import * as Catalog from "@model-gateway/providers/Catalog"
+import { builtIn } from "@model-gateway/providers/Catalog"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/settings/Setting"
 import { ConfigProvider, Effect } from "effect"
@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
+import * as Catalog from "../src/Catalog.ts"
 import * as ModelSettings from "../src/ModelSettings.ts"
 import * as Settings from "../src/Settings.ts"
 import { run } from "./Commands.ts"
@@ -32,12 +33,23 @@ describe("the documentation of the settings", () => {
     await expect(written).toMatchFileSnapshot(page)
   })
 
+  it("has the table of the built-in models and their prices (written by vitest run --update)", async () => {
+    const page = join(docs, "reference", "models.md")
+    const written = readFileSync(page, "utf8").replace(/(?:^\|.*\n)+/m, () => Catalog.builtInTable())
+    await expect(written).toMatchFileSnapshot(page)
+  })
+
+  it("has the JSON Schema of a catalog of models (written by vitest run --update)", async () => {
+    const { stdout } = await run(["models", "schema"])
+    await expect(stdout).toMatchFileSnapshot(join(docs, "reference", "catalog.schema.json"))
+  })
+
   it("has a page for each adapter", () => {
     const missing = adapters.filter(({ name }) => !existsSync(join(docs, "reference", "upstreams", `${name}.md`)))
     expect(missing.map(({ name }) => name)).toEqual([])
   })
 
-  it.each(Catalog.builtIn.models)(
+  it.each(builtIn.models)(
     "says on the page of the upstream where the price of $publicId is from",
     ({ adapter, source }) => {
       const { page, read_from = page, read_on } = source
@@ -47,7 +59,7 @@ describe("the documentation of the settings", () => {
     }
   )
 
-  it.each(Object.entries(Catalog.builtIn.dataPolicies))(
+  it.each(Object.entries(builtIn.dataPolicies))(
     "says on the page of %s where its data policy is from",
     (adapter, { source }) => {
       const { page, read_from = page, read_on } = source

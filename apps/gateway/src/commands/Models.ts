@@ -93,14 +93,14 @@ const update = Command.make(
         timeLimit: limit
       })
       const catalog = yield* CatalogFile.parse(bytes).pipe(
-        Effect.mapError((problem) => CatalogUpdate.refused(`${from} ${problem}`))
+        Effect.mapError((problem) => CatalogUpdate.refused(`${CatalogUpdate.nameOf(from)} ${problem}`))
       )
       // A present one that is not valid is what an update may have to mend.
       const present = yield* Effect.option(CatalogFile.read({ file, isNamed: false }))
       const former = Option.map(present, (inUse) => inUse.catalog)
       if (Option.isSome(former) && catalog.updated < former.value.updated && !allowOlder) {
         return yield* CatalogUpdate.refused(
-          `${from} is of ${catalog.updated}, older than the present one of ${former.value.updated}: --allow-older accepts it`
+          `${CatalogUpdate.nameOf(from)} is of ${catalog.updated}, older than the present one of ${former.value.updated}: --allow-older accepts it`
         )
       }
       yield* Offers.check(loaded, settings, catalog).pipe(

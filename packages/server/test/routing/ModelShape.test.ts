@@ -6,7 +6,8 @@ import { AspectRatio, type FrameType, Resolution } from "@model-gateway/core/Vid
 import { adapters } from "@model-gateway/providers/Adapters"
 import * as Fal from "@model-gateway/providers/Fal"
 import * as Google from "@model-gateway/providers/Google"
-import type { VideoOffer } from "@model-gateway/offers/Offer"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import type { RerankOffer, VideoOffer } from "@model-gateway/offers/Offer"
 import * as Replicate from "@model-gateway/providers/Replicate"
 import * as Runway from "@model-gateway/providers/Runway"
 import { unsupported, type VideoRequest } from "@model-gateway/offers/Video"
@@ -88,4 +89,30 @@ describe("GET /videos/models", () => {
       }).pipe(Effect.provide(NodeHttpClient.layerUndici))
     )
   }
+})
+
+describe("GET /models", () => {
+  it("says when a model ends: on the last day of its offers, and never if one of them has no end", () => {
+    const offer = (expiresOn?: string): RerankOffer => ({
+      kind: "rerank",
+      publicId: "acme/rerank",
+      upstreamId: "rerank",
+      provider: "acme",
+      name: "Rerank",
+      isFree: false,
+      ...(expiresOn === undefined ? {} : { expiresOn }),
+      credential: undefined,
+      pricing: { unit: "search_unit", microCredits: 1 },
+      capabilities: { image_documents: false },
+      quote: () => MicroCredits.zero,
+      run: () => Effect.never
+    })
+    const ends = (first: string | undefined, ...others: ReadonlyArray<string | undefined>) =>
+      toModel({ id: "acme/rerank", kind: "rerank", offers: [offer(first), ...others.map(offer)] }).expiration_date
+    expect(ends(undefined)).toBeNull()
+    expect(ends("2027-02-26")).toBe("2027-02-26")
+    expect(ends("2027-02-26", "2027-03-01", "2027-01-31")).toBe("2027-03-01")
+    expect(ends("2027-02-26", undefined)).toBeNull()
+    expect(ends(undefined, "2027-02-26")).toBeNull()
+  })
 })
