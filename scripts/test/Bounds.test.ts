@@ -8,6 +8,7 @@ import { packages, root, sources } from "./Workspace.ts"
 
 /** What a closure uses, but only until the call that made it returns. */
 const perCall = new Set<string>([
+  "gateway/CatalogUpdate.ts chunks",
   "gateway/Connections.ts early",
   "gateway/LoadSettings.ts given",
   "offers/Ranking.ts parts",
