@@ -46,6 +46,7 @@ const page = join(root, "apps/sample/dist/web")
  * The script of the reference page, which the service's build copies, and the page of the sample.
  */
 const assets: Readonly<Record<string, ReadonlyArray<string>>> = {
+  providers: ["dist/catalog.json", "src/catalog.json"],
   server: ["assets/openapi-explorer.LICENSE", "assets/openapi-explorer.min.js"],
   gateway: readdirSync(page, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
