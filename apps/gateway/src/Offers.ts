@@ -39,11 +39,15 @@ const withTimeLimit =
   (offer: Offer): Offer =>
     timeLimit === undefined || offer.timeLimit !== undefined ? offer : { ...offer, timeLimit }
 
-/** The offer. A model ends at the public service, and elsewhere only if the operator ends it. */
+/**
+ * The offer. What the catalog says of the end of a model is said of the public service: elsewhere
+ * the operator ends it.
+ */
 const withEnd =
   ({ adapter, baseUrl }: Upstream) =>
   (offer: Offer): Offer => {
-    if (offer.expiresOn === undefined || baseUrl === adapter.defaultBaseUrl) return offer
+    const isPublic = adapter.defaultBaseUrl === undefined || baseUrl === adapter.defaultBaseUrl
+    if (offer.expiresOn === undefined || isPublic) return offer
     const { expiresOn: _expiresOn, ...others } = offer
     return others
   }
