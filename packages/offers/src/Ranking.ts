@@ -20,6 +20,20 @@ import type { Bounds } from "./UpstreamHttp.ts"
 const Positive = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
 
 /**
+ * What the scores of an upstream are: probabilities from 0 to 1, or logits, which have no bounds.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const Scores = Schema.Literals(["probability", "logit"])
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type Scores = typeof Scores.Type
+
+/**
  * The `parameters` of a rerank model. Each adapter documents which defaults it has.
  *
  * @category schemas
@@ -42,7 +56,13 @@ export const Parameters = Schema.Struct({
    * The maximum number of tokens that the model reads of an image, with the query. Only for
    * adapters that send images. Absent: it ranks text only.
    */
-  imageTokens: Schema.optionalKey(Positive)
+  imageTokens: Schema.optionalKey(Positive),
+  /**
+   * What the upstream's scores are. Absent: not known, so that the scores of a request decide, and
+   * the upstream is asked for all of them, whatever `top_n` is. Otherwise a document would have one
+   * score among few results and another among many.
+   */
+  scores: Schema.optionalKey(Scores)
 })
 
 /**
@@ -51,7 +71,8 @@ export const Parameters = Schema.Struct({
  * @category models
  * @since 0.1.0
  */
-export type Limits = Required<Omit<typeof Parameters.Type, "imageTokens">> & Pick<typeof Parameters.Type, "imageTokens">
+export type Limits = Required<Omit<typeof Parameters.Type, "imageTokens" | "scores">> &
+  Pick<typeof Parameters.Type, "imageTokens" | "scores">
 
 /**
  * The limits of a model: its `parameters`, and the adapter's own for the others. Default of
@@ -103,7 +124,10 @@ export interface Part {
   readonly start: number
   /** Their texts. A document that is an image alone has an empty one. */
   readonly documents: ReadonlyArray<string>
-  /** How many results the call needs: no more than it has documents. Undefined: all. */
+  /**
+   * How many results the call needs: no more than it has documents. Undefined: all, as the request
+   * says, or because all scores are needed.
+   */
   readonly top_n: number | undefined
 }
 
@@ -185,7 +209,8 @@ export interface Ranked {
 }
 
 /**
- * What is wrong with a ranking of this many documents, if anything.
+ * What is wrong with a ranking of this many documents, if anything. Its order is not: see
+ * {@link sorted}.
  *
  * @category validation
  * @since 0.1.0
@@ -193,28 +218,52 @@ export interface Ranked {
 export const flawOf = (results: ReadonlyArray<RerankResult>, documents: number): string | undefined => {
   if (results.length > documents) return "more results than asked for"
   const seen = new Set<number>()
-  let previous = Number.POSITIVE_INFINITY
-  for (const { index, relevance_score } of results) {
-    if (index >= documents) return "an index without a document"
+  for (const { index } of results) {
+    // The negation finds NaN, too.
+    if (!(Number.isInteger(index) && index >= 0 && index < documents)) return "an index without a document"
     if (seen.has(index)) return "a document ranked twice"
-    if (relevance_score > previous) return "results out of order"
     seen.add(index)
-    previous = relevance_score
   }
   return undefined
 }
 
 /**
- * The scores as they are if all lie in 0…1. Otherwise they are logits, and the sigmoid maps them
- * into 0…1 without changing the order.
+ * The results, most relevant first. Some upstreams return them in the order of the documents.
  *
  * @category converting
  * @since 0.1.0
  */
-export const normalize = (results: ReadonlyArray<RerankResult>): ReadonlyArray<RerankResult> =>
-  results.every(({ relevance_score }) => relevance_score >= 0 && relevance_score <= 1)
-    ? results
-    : results.map(({ index, relevance_score }) => ({ index, relevance_score: 1 / (1 + Math.exp(-relevance_score)) }))
+export const sorted = (results: ReadonlyArray<RerankResult>): ReadonlyArray<RerankResult> => {
+  const isSorted = results.every(
+    ({ relevance_score }, at) => relevance_score <= (results[at - 1]?.relevance_score ?? Number.POSITIVE_INFINITY)
+  )
+  return isSorted ? results : results.toSorted((a, b) => b.relevance_score - a.relevance_score)
+}
+
+const isProbability = (score: number): boolean => score >= 0 && score <= 1
+
+const sigmoid = (score: number): number => 1 / (1 + Math.exp(-score))
+
+const clamp = (score: number): number => Math.min(1, Math.max(0, score))
+
+/**
+ * The results, most relevant first, with scores from 0 to 1. Give it all results of a request, and
+ * cut them off afterwards, so that a score does not depend on how many are returned.
+ *
+ * Probabilities are kept: one outside of 0…1 becomes 0 or 1. Logits are mapped with the sigmoid
+ * function, which keeps their order. If it is not known what the scores are, they are taken for
+ * logits if one of them lies outside of 0…1.
+ *
+ * @category converting
+ * @since 0.1.0
+ */
+export const normalize = (results: ReadonlyArray<RerankResult>, scores?: Scores): ReadonlyArray<RerankResult> => {
+  const inOrder = sorted(results)
+  const areProbabilities = results.every(({ relevance_score }) => isProbability(relevance_score))
+  if (areProbabilities && scores !== "logit") return inOrder
+  const map = scores === "probability" ? clamp : sigmoid
+  return inOrder.map(({ index, relevance_score }) => ({ index, relevance_score: map(relevance_score) }))
+}
 
 /** The sum of a count, or undefined if a call did not report it. */
 const sum = (counts: ReadonlyArray<number | undefined>): number | undefined =>
@@ -224,8 +273,9 @@ const failedPartly = ({ reason, status }: ProviderError) =>
   new ProviderError({ reason, ...(status === undefined ? {} : { status }), isPartlyBilled: true })
 
 /**
- * Ranks the documents of a request: one call for each part, a few at a time. Of several parts the
- * results are merged by score. At most `top_n` are returned, whatever the upstream returns.
+ * Ranks the documents of a request: one call for each part, a few at a time. The results of all
+ * parts are merged by score, and {@link normalize} sees them together. At most `top_n` are returned,
+ * whatever the upstream returns.
  *
  * It fails if one call fails, and stops the others: a ranking without some of the documents would
  * be wrong. The caller pays nothing then, although the upstream may bill calls that it answered;
@@ -238,11 +288,13 @@ export const rank = Effect.fnUntraced(function* (
   {
     documents,
     publicId,
+    scores,
     top_n
   }: {
     readonly documents: number
     readonly top_n?: number | undefined
     readonly publicId: string
+    readonly scores?: Scores | undefined
   },
   parts: ReadonlyArray<Part>,
   { concurrency, documentsPerCall, independentScores }: Limits,
@@ -265,7 +317,7 @@ export const rank = Effect.fnUntraced(function* (
   const [first, ...others] = parts
   if (first !== undefined && others.length === 0) {
     const ranked = yield* checked(first)
-    return { ...ranked, results: normalize(ranked.results.slice(0, top_n)) }
+    return { ...ranked, results: normalize(ranked.results, scores).slice(0, top_n) }
   }
   let started = 0
   const answers = yield* Effect.forEach(
@@ -282,7 +334,7 @@ export const rank = Effect.fnUntraced(function* (
   )
   results.sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
   return {
-    results: normalize(results.slice(0, top_n)),
+    results: normalize(results, scores).slice(0, top_n),
     search_units: sum(answers.map(({ search_units }) => search_units)),
     total_tokens: sum(answers.map(({ total_tokens }) => total_tokens))
   }
@@ -380,6 +432,11 @@ export interface OfferOptions {
     readonly of: (document: string) => number
   }
   /**
+   * What the options of a request make of the upstream's scores: some have a field for raw ones.
+   * Default: what `limits` say.
+   */
+  readonly scoresOf?: ((request: RerankRequest) => Scores | undefined) | undefined
+  /**
    * Which fields of `provider.options` the call sends on. Default: none, and the request's options
    * are ignored.
    */
@@ -430,6 +487,7 @@ export const offer = ({
   model,
   maxTokens,
   passthrough: declaration,
+  scoresOf,
   size,
   upstream
 }: OfferOptions): RerankOffer => {
@@ -463,8 +521,10 @@ export const offer = ({
       const sizePerCall = limits.sizePerCall - (size?.overhead(request) ?? 0)
       const tokens = tokensOf(request.query)
       const sizeOf = size?.of ?? ((_: string, index: number) => tokens(request.documents[index] ?? {}))
-      const parts = split(texts, { ...limits, sizePerCall }, request.top_n, sizeOf)
-      const ranked = yield* rank({ documents: texts.length, top_n: request.top_n, publicId }, parts, limits, (part) =>
+      const scores = scoresOf?.(request) ?? limits.scores
+      const { top_n } = request
+      const parts = split(texts, { ...limits, sizePerCall }, scores === undefined ? undefined : top_n, sizeOf)
+      const ranked = yield* rank({ documents: texts.length, top_n, publicId, scores }, parts, limits, (part) =>
         call(request, part, credential)
       )
       return {

@@ -50,6 +50,66 @@ describe("Ranking", () => {
     assert.closeTo(logits[1] ?? 0, 0.9526, 1e-4)
   })
 
+  it("keeps probabilities within 0 to 1, and maps logits even if all lie there", () => {
+    const scores = (kind: Ranking.Scores, ...values: ReadonlyArray<number>) =>
+      Ranking.normalize(
+        values.map((relevance_score, index) => ({ index, relevance_score })),
+        kind
+      ).map(({ relevance_score }) => relevance_score)
+    assert.deepStrictEqual(scores("probability", 1.000_000_1, 0.7, -0.1), [1, 0.7, 0])
+    assert.deepStrictEqual(scores("logit", 0), [0.5])
+    assert.closeTo(scores("logit", 0.9)[0] ?? 0, 0.7109, 1e-4)
+  })
+
+  it("sorts results, and keeps the order of equal scores", () => {
+    const results = [0.1, 0.5, 0.3, 0.5].map((relevance_score, index) => ({ index, relevance_score }))
+    assert.deepStrictEqual(
+      Ranking.normalize(results).map(({ index }) => index),
+      [1, 3, 2, 0]
+    )
+  })
+
+  it("finds an index that is none of a document", () => {
+    for (const index of [-1, 0.5, 2, Number.NaN]) {
+      assert.strictEqual(Ranking.flawOf([{ index, relevance_score: 1 }], 2), "an index without a document")
+    }
+    assert.isUndefined(Ranking.flawOf([{ index: 1, relevance_score: 1 }], 2))
+  })
+
+  it.effect("gives a document the same score with every top_n, of one call and of several", () =>
+    Effect.gen(function* () {
+      const documents = ["a", "b", "c", "d"]
+      const logits = [0.2, 0.9, -3, 0.4]
+      for (const documentsPerCall of [4, 1]) {
+        for (const scores of [undefined, "logit", "probability"] as const) {
+          const parameters = { documentsPerCall, ...(scores === undefined ? {} : { scores }) }
+          const limits = yield* Ranking.limitsOf({ ...model, parameters }, { documentsPerCall: 9 })
+          const offer = Ranking.offer({
+            upstream: { name: "example", baseUrl: "", credential: { id: "gateway" } },
+            model,
+            limits,
+            maxTokens: { query: 10, pair: 20 },
+            // As upstreams do, which sort, and return no more than they are asked for.
+            call: (_, part) =>
+              Effect.succeed({
+                results: Ranking.sorted(
+                  part.documents.map((_, index) => ({ index, relevance_score: logits[part.start + index] ?? 0 }))
+                ).slice(0, part.top_n)
+              })
+          })
+          const scoresWith = Effect.fnUntraced(function* (top_n: number) {
+            const request = { query: "q", documents: documents.map((text) => ({ text })), top_n }
+            const { answer } = yield* offer.run(request, { id: "gateway" })
+            return answer.results.map(({ relevance_score }) => relevance_score)
+          })
+          const all = yield* scoresWith(4)
+          assert.lengthOf(all, 4)
+          for (const top_n of [1, 2, 3]) assert.deepStrictEqual(yield* scoresWith(top_n), all.slice(0, top_n))
+        }
+      }
+    })
+  )
+
   it.effect("runs a few calls at a time, and maps the merged scores together", () =>
     Effect.gen(function* () {
       const limits = yield* Ranking.limitsOf(model, { documentsPerCall: 1 })

@@ -36,7 +36,7 @@ export const adapter: Adapter = {
       models,
       Effect.fnUntraced(function* (model) {
         if (model.kind !== "rerank") return yield* new InvalidModel({ model, message: "must be a rerank model" })
-        const limits = yield* Ranking.limitsOf(model, { documentsPerCall: 500, independentScores: true })
+        const limits = yield* Ranking.limitsOf(model, { documentsPerCall: 500, scores: "probability" })
         return Ranking.offer({
           upstream,
           model,

@@ -18,7 +18,7 @@ import { overHttp, type Options as OffersOptions } from "./offers.ts"
 export interface Options<A>
   extends
     Pick<OffersOptions<RerankModel>, "isModel" | "expected" | "reasonOf">,
-    Pick<Ranking.OfferOptions, "maxTokens" | "size"> {
+    Pick<Ranking.OfferOptions, "maxTokens" | "scoresOf" | "size"> {
   /** The limits of a model whose `parameters` state none. */
   readonly limits: Parameters<typeof Ranking.limitsOf>[1]
   readonly passthrough: Passthrough.Declaration
@@ -40,6 +40,7 @@ export const rerankOffers = <A>({
   maxTokens,
   passthrough,
   response,
+  scoresOf,
   size,
   toBody,
   toRanked,
@@ -55,6 +56,7 @@ export const rerankOffers = <A>({
           limits,
           maxTokens,
           passthrough,
+          scoresOf,
           ...(size === undefined ? {} : { size }),
           call: (request, part, credential) => {
             const body = HttpClientRequest.bodyJsonUnsafe(toBody(model, request, part))

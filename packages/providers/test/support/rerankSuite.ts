@@ -33,6 +33,8 @@ export interface Subject {
   readonly scorePath: string
 }
 
+const indexPath = ({ scorePath }: Subject): string => scorePath.replace(/[^.]+$/, "index")
+
 const fieldsOf = (text: string): ReadonlyArray<string> =>
   Object.keys(Schema.decodeSync(Schema.fromJsonString(Schema.JsonObject))(text))
 
@@ -163,14 +165,55 @@ export const rerankSuite = (subject: Subject) => {
       const bodies: ReadonlyArray<readonly [unknown, string]> = [
         [bodyOf([3, 0.5]), "an index without a document"],
         [bodyOf([1, 0.5], [1, 0.4]), "a document ranked twice"],
-        [bodyOf([1, 0.4], [0, 0.5]), "results out of order"],
         [bodyOf([0, 0.4], [1, 0.3], [2, 0.2], [2, 0.1]), "more results than asked for"],
+        [bodyOf([-1, 0.5]), `JSON of another form at ${indexPath(subject)}`],
+        [bodyOf([0.5, 0.5]), `JSON of another form at ${indexPath(subject)}`],
         [bodyOf([0, "NaN"]), `JSON of another form at ${subject.scorePath}`]
       ]
       for (const [body, description] of bodies) {
         const error = yield* failureOf(subject, { body })
         assert.deepStrictEqual([reasonText(error.reason), error.status], [`BadResponse: ${description}`, 200])
       }
+    }).pipe(undici)
+  )
+
+  it.live("sorts a ranking that is out of order, because it is billed", () =>
+    Effect.gen(function* () {
+      const { double, run } = yield* offered(subject)
+      const body = bodyOf([0, 0.25], [2, 0.5], [1, 0.75])
+      double.next({ body }, { body })
+      assert.deepStrictEqual((yield* run(request)).answer.results, [
+        { index: 1, relevance_score: 0.75 },
+        { index: 2, relevance_score: 0.5 },
+        { index: 0, relevance_score: 0.25 }
+      ])
+      assert.deepStrictEqual((yield* run({ ...request, top_n: 1 })).answer.results, [
+        { index: 1, relevance_score: 0.75 }
+      ])
+    }).pipe(undici)
+  )
+
+  it.live("brings scores outside of 0 to 1 there, in their order, and alike with every top_n", () =>
+    Effect.gen(function* () {
+      const { double, run } = yield* offered(subject)
+      const bodies = [
+        bodyOf([1, 2.5], [0, 0.4], [2, -3]),
+        // What an upstream returns that cuts the list itself.
+        bodyOf([1, 2.5], [0, 0.4])
+      ]
+      double.next({ body: bodies[0] })
+      const all = (yield* run(request)).answer.results
+      assert.deepStrictEqual(
+        all.map(({ index }) => index),
+        [1, 0, 2]
+      )
+      assert.isTrue(all.every(({ relevance_score }) => relevance_score >= 0 && relevance_score <= 1))
+      double.next({ body: bodies[0] })
+      yield* run({ ...request, top_n: 2 })
+      // An upstream that is asked for all of them returns all.
+      const asksForAll = !/"top_[nk]"/.test(double.state.requests.at(-1)?.text ?? "")
+      double.next({ body: bodies[asksForAll ? 0 : 1] })
+      assert.deepStrictEqual((yield* run({ ...request, top_n: 2 })).answer.results, all.slice(0, 2))
     }).pipe(undici)
   )
 

@@ -1,7 +1,8 @@
 /**
  * Offers whose results are checked before they are stored and returned. Bad responses of the
- * provider are: a charge with a cost or a count that cannot be, a ranking that is out of order or
- * names no document, and a video job's handle of many kilobytes.
+ * provider are: a charge with a cost or a count that cannot be, a ranking that names a document
+ * twice or none, and a video job's handle of many kilobytes. A ranking that is out of order is
+ * sorted: its provider has billed it.
  *
  * An adapter checks what its upstream sends. These checks are for all adapters, so that callers get
  * what the contract says, and nothing is stored that the ledger, its sums or a reader of it could
@@ -41,8 +42,11 @@ const failIfUnranked = (
 export const rerank = (offer: RerankOffer): RerankOffer => ({
   ...offer,
   run: (request, credential) =>
-    Effect.tap(offer.run(request, credential), ({ answer, charge }) =>
-      Effect.andThen(failIfWrong(charge), failIfUnranked(answer.results, request.documents.length))
+    Effect.flatMap(offer.run(request, credential), ({ answer, charge }) =>
+      Effect.andThen(
+        Effect.andThen(failIfWrong(charge), failIfUnranked(answer.results, request.documents.length)),
+        Effect.succeed({ answer: { ...answer, results: Ranking.sorted(answer.results) }, charge })
+      )
     )
 })
 

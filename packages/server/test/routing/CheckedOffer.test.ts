@@ -48,7 +48,7 @@ describe("an offer of the catalog", () => {
     })
   )
 
-  it.effect("fails with a bad response if its ranking is out of order, or names a document twice or none", () =>
+  it.effect("sorts a ranking, and fails with a bad response if it names a document twice or none", () =>
     Effect.gen(function* () {
       const documents = [{ text: "tea" }, { text: "coffee" }]
       const ranking = (results: ReadonlyArray<readonly [index: number, score: number]>) => {
@@ -67,26 +67,29 @@ describe("an offer of the catalog", () => {
       for (const [results, description] of [
         [
           [
-            [0, 0.1],
-            [1, 0.2]
-          ],
-          "results out of order"
-        ],
-        [
-          [
             [1, 0.2],
             [1, 0.1]
           ],
           "a document ranked twice"
         ],
-        [[[2, 0.2]], "an index without a document"]
+        [[[2, 0.2]], "an index without a document"],
+        [[[-1, 0.2]], "an index without a document"],
+        [[[0.5, 0.2]], "an index without a document"]
       ] as const) {
         expect(yield* Effect.flip(ranking(results))).toMatchObject({ reason: { _tag: "BadResponse", description } })
       }
-      yield* ranking([
-        [1, 0.2],
-        [0, 0.2]
-      ])
+      for (const results of [
+        [
+          [0, 0.1],
+          [1, 0.2]
+        ],
+        [
+          [1, 0.2],
+          [0, 0.2]
+        ]
+      ] as const) {
+        expect(yield* ranking(results)).toMatchObject({ answer: { results: [{ index: 1 }, { index: 0 }] } })
+      }
     })
   )
 
