@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Redacted } from "effect"
 import * as Adapter from "@model-gateway/offers/Adapter"
 import * as Cohere from "../src/Cohere.ts"
+import type { RerankModel } from "@model-gateway/offers/Model"
 import { type Credential, gatewayCredential, type RerankOffer } from "@model-gateway/offers/Offer"
 import type { Reason } from "@model-gateway/offers/ProviderError"
 import type { RerankRequest } from "@model-gateway/offers/Rerank"
@@ -18,8 +19,23 @@ const request: RerankRequest = {
 
 const texts = (count: number, text: string) => Array.from({ length: count }, () => ({ text }))
 
-/** The offer, calling a double. */
-const offered = (options: Partial<Adapter.Upstream> = {}) =>
+const v5: RerankModel = {
+  kind: "rerank",
+  publicId: "cohere/rerank-v5.0-pro",
+  upstreamId: "rerank-v5.0-pro",
+  name: "Cohere Rerank 5 Pro",
+  pricing: { unit: "token", inputMicroCredits: 1_000_000, outputMicroCredits: 0 },
+  parameters: { tokensPerChunk: 32_764, scores: "probability" }
+}
+
+const byUnit: RerankModel = {
+  ...v5,
+  upstreamId: "rerank-v4.0-pro",
+  pricing: { unit: "search_unit", microCredits: 2500 }
+}
+
+/** The offer of a model, calling a double. */
+const offered = (options: Partial<Adapter.Upstream> = {}, model?: RerankModel) =>
   Effect.gen(function* () {
     const cohere: Double = yield* double
     const upstream = {
@@ -28,7 +44,7 @@ const offered = (options: Partial<Adapter.Upstream> = {}) =>
       credential: gatewayCredential(Redacted.make(key)),
       ...options
     }
-    const [offer] = yield* Cohere.adapter.offers(upstream, Cohere.adapter.models)
+    const [offer] = yield* Cohere.adapter.offers(upstream, model === undefined ? Cohere.adapter.models : [model])
     if (offer?.kind !== "rerank" || offer.credential === undefined) return assert.fail("no rerank offer")
     const own = offer.credential
     const run = (request: RerankRequest, credential: Credential = own) => offer.run(request, credential)
@@ -234,10 +250,7 @@ describe("Cohere", () => {
         [ranked([0.5, 0.5]), "JSON of another form at results.0.index"],
         [ranked(["0", 0.5]), "JSON of another form at results.0.index"],
         [ranked([1, 0.5], [1, 0.4]), "a document ranked twice"],
-        [ranked([1, 0.4], [0, 0.5]), "results out of order"],
         [ranked([0, 0.4], [1, 0.3], [2, 0.2], [3, 0.1]), "more results than asked for"],
-        [ranked([0, 1.5]), "JSON of another form at results.0.relevance_score"],
-        [ranked([0, -0.1]), "JSON of another form at results.0.relevance_score"],
         [ranked([0, "NaN"]), "JSON of another form at results.0.relevance_score"],
         ['{"results":[{"index":0,"relevance_score":1e999}]}', "JSON of another form at results.0.relevance_score"],
         [{}, "JSON of another form at results"],
@@ -263,6 +276,63 @@ describe("Cohere", () => {
       assert.deepStrictEqual((yield* run({ ...request, top_n: 1 })).answer.results, [
         { index: 0, relevance_score: 0.4 }
       ])
+      // Out of order, and outside of 0 to 1: billed, and of use.
+      cohere.next({ body: ranked([0, -0.1], [1, 0.3], [2, 1.5]) })
+      assert.deepStrictEqual((yield* run(request)).answer.results, [
+        { index: 2, relevance_score: 1 },
+        { index: 1, relevance_score: 0.3 },
+        { index: 0, relevance_score: 0 }
+      ])
+    }).pipe(undici)
+  )
+
+  it.live("takes the scores of another server for logits if one is outside of 0 to 1, whatever top_n is", () =>
+    Effect.gen(function* () {
+      const { cohere, run } = yield* offered({}, { ...v5, parameters: {} })
+      const results = [2, 0.5, -1].map((relevance_score, index) => ({ index, relevance_score }))
+      cohere.always({ body: { results } })
+      const all = (yield* run(request)).answer.results
+      assert.closeTo(all[0]?.relevance_score ?? 0, 0.8808, 1e-4)
+      assert.deepStrictEqual((yield* run({ ...request, top_n: 1 })).answer.results, all.slice(0, 1))
+      // It has to return all, so that one score does not depend on the number of the others.
+      for (const { text } of cohere.state.requests) assert.notInclude(text, "top_n")
+    }).pipe(undici)
+  )
+
+  it.live("charges the tokens that Cohere bills, at a price per token", () =>
+    Effect.gen(function* () {
+      const { cohere, offer, run } = yield* offered({}, v5)
+      const { charge } = yield* run(request)
+      // 6 of the documents, and 2 of the query for each.
+      assert.deepStrictEqual<unknown>(charge, { cost: 12, usage: { total_tokens: 12 } })
+      const results = [{ index: 0, relevance_score: 0.5 }]
+      const meta = { billed_units: { input_tokens: 100.5 }, tokens: { input_tokens: 90, output_tokens: 0 } }
+      cohere.next(
+        { body: { results, meta } },
+        { body: { results, meta: { tokens: meta.tokens } } },
+        { body: { results } }
+      )
+      assert.deepStrictEqual<unknown>((yield* run(request)).charge, { cost: 101, usage: { total_tokens: 101 } })
+      assert.deepStrictEqual<unknown>((yield* run(request)).charge, { cost: 90, usage: { total_tokens: 90 } })
+      assert.deepStrictEqual<unknown>((yield* run(request)).charge, {
+        cost: Math.ceil(offer.quote(request) / 4),
+        usage: {}
+      })
+      for (const more of [request, { ...request, documents: texts(250, "! ".repeat(20_000)) }]) {
+        assert.isAtLeast(offer.quote(more), (yield* run(more)).charge.cost)
+      }
+      assert.isAtLeast(offer.quote({ ...request, options: { max_tokens_per_doc: 100_000 } }), offer.quote(request))
+    }).pipe(undici)
+  )
+
+  it.live("counts chunks of the model's size", () =>
+    Effect.gen(function* () {
+      const long = { ...request, documents: texts(100, "a".repeat(4000)) }
+      const quoteOf = (tokensPerChunk: number) =>
+        Effect.map(offered({}, { ...byUnit, parameters: { tokensPerChunk } }), ({ offer }) => offer.quote(long))
+      // 9 chunks of 491 bytes beside the query of 9, and 1 chunk.
+      assert.strictEqual(yield* quoteOf(500), 9 * 2500)
+      assert.strictEqual(yield* quoteOf(32_764), 2500)
     }).pipe(undici)
   )
 

@@ -28,16 +28,36 @@ export const documentedMessages = {
   504: "gateway timeout"
 }
 
-const models = new Set(["rerank-v3.5"])
+/** What a model is billed by, and the tokens of a chunk with the query. */
+const models = {
+  "rerank-v3.5": { tokensPerChunk: 500 },
+  "rerank-v4.0-pro": { tokensPerChunk: 32_764 },
+  "rerank-v4.0-fast": { tokensPerChunk: 32_764 },
+  "rerank-v5.0-pro": { byToken: true },
+  "rerank-v5.0-fast": { byToken: true }
+}
+
 const fields = new Set(["model", "query", "documents", "top_n", "max_tokens_per_doc", "priority"])
 
-/** Documents of more than 500 tokens, with the query, count once for each chunk. */
-const searchUnits = ({ documents, max_tokens_per_doc = 4096, query }) => {
-  const room = 500 - Math.min(tokens(query).length, 250)
+/** Documents of more than a chunk, with the query, count once for each chunk. */
+const searchUnits = ({ documents, max_tokens_per_doc = 4096, query }, tokensPerChunk) => {
+  const room = tokensPerChunk - Math.min(tokens(query).length, tokensPerChunk / 2)
   const chunks = documents.map((text) =>
     Math.max(1, Math.ceil(Math.min(tokens(text).length, max_tokens_per_doc) / room))
   )
   return Math.ceil(chunks.reduce((sum, count) => sum + count, 0) / 100)
+}
+
+/** The tokens of the documents, and of the query once for each. */
+const inputTokens = ({ documents, max_tokens_per_doc = 4096, query }) =>
+  documents.reduce(
+    (sum, text) => sum + Math.min(tokens(text).length, max_tokens_per_doc) + Math.min(tokens(query).length, 2048),
+    0
+  )
+
+const billedUnits = (body) => {
+  const { byToken = false, tokensPerChunk } = models[body.model]
+  return byToken ? { input_tokens: inputTokens(body) } : { search_units: searchUnits(body, tokensPerChunk) }
 }
 
 const refusal = (status, message) => ({ status, body: { id: randomUUID(), message } })
@@ -52,7 +72,7 @@ const check = (body) => {
   if (typeof model !== "string" || model === "") {
     return refusal(400, "a model parameter is required for this endpoint.")
   }
-  if (!models.has(model)) {
+  if (!Object.hasOwn(models, model)) {
     return refusal(
       404,
       `model '${model}' not found, make sure the correct model ID was used and that you have access to the model.`
@@ -80,7 +100,7 @@ const succeed = (body) => ({
   body: {
     id: randomUUID(),
     results: rank(body).slice(0, body.top_n),
-    meta: { api_version: { version: "2" }, billed_units: { search_units: searchUnits(body) } }
+    meta: { api_version: { version: "2" }, billed_units: billedUnits(body) }
   }
 })
 
