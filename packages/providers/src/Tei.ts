@@ -2,7 +2,8 @@
  * A server of Hugging Face's Text Embeddings Inference (TEI) that serves a rerank model.
  *
  * Protocol: https://huggingface.github.io/text-embeddings-inference. Limits:
- * https://huggingface.co/docs/text-embeddings-inference/cli_arguments.
+ * https://huggingface.co/docs/text-embeddings-inference/cli_arguments. Statuses and permits:
+ * https://github.com/huggingface/text-embeddings-inference/blob/v1.9.3/router/src/http/server.rs.
  *
  * A server has one model, so that the name of the model is not sent: `tei/<any>` is what it serves.
  * It scores each document on its own, so that scores of several calls can be compared.
@@ -15,15 +16,21 @@ import * as Catalog from "./Catalog.ts"
 import { rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "@model-gateway/offers/Model"
 import type * as Passthrough from "@model-gateway/offers/Passthrough"
-import { Overloaded, type Reason, Unavailable, UnknownModel } from "@model-gateway/offers/ProviderError"
+import { InputTooLarge, Overloaded, type Reason, Unavailable, UnknownModel } from "@model-gateway/offers/ProviderError"
 import * as Ranking from "@model-gateway/offers/Ranking"
 import type { RerankRequest } from "@model-gateway/offers/Rerank"
 import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 // Request mapping
 
-/** The server's defaults: `--max-client-batch-size`, and `--payload-limit` in bytes. */
-const perCall = { documentsPerCall: 32, sizePerCall: 2_000_000 }
+/**
+ * The server's defaults: `--max-client-batch-size`, and `--payload-limit` in bytes.
+ *
+ * A call takes a permit for each of its texts, and the server refuses all texts for which none of
+ * the `--max-concurrent-requests` (512) is free. With 2 calls at a time, a request takes at most 64
+ * of them: one call is ready while the other one is computed, and 8 requests fit.
+ */
+const limits = { documentsPerCall: 32, sizePerCall: 2_000_000, concurrency: 2 }
 
 /** The server tells its limit in `/info` only. Few models read more. */
 const maxTokens = { query: 32_768, pair: 32_768 }
@@ -53,10 +60,17 @@ const tokensOf = (header: string | undefined): number | undefined =>
 
 // Error mapping
 
-/** The server names the case in `error_type`, and answers 424 if its backend failed. */
+/** How the server says that there are too many texts, or that one is too long. */
+const tooLarge = /\bbatch size \d+ > maximum\b|\bmust have less than \d+ (?:tokens|characters)\b/
+
+/**
+ * The server names the case in `error_type`, and answers 424 if its backend failed. `Validation` is
+ * a 422 since version 1.9 and a 413 before.
+ */
 const reasonOf = ({ codes, message, model, retryAfter, status }: UpstreamHttp.Failure): Reason | undefined => {
   const is = (type: string) => codes.some((code) => code.toLowerCase() === type)
   if (status === 424 && message !== undefined && /\bnot a re-?rank/i.test(message)) return new UnknownModel({ model })
+  if (status === 422 && message !== undefined && tooLarge.test(message)) return new InputTooLarge({ message })
   // It means its own queue, not the caller's rate.
   if (status === 429 || is("overloaded")) return new Overloaded(retryAfter === undefined ? {} : { retryAfter })
   return is("unhealthy") ? new Unavailable(retryAfter === undefined ? {} : { retryAfter }) : undefined
@@ -71,7 +85,7 @@ const reasonOf = ({ codes, message, model, retryAfter, status }: UpstreamHttp.Fa
  * settings file may define models with a price, per token or per search unit.
  *
  * `parameters` of a model: see `Ranking.Parameters`. Defaults: 32 documents and 2,000,000 bytes
- * (`sizePerCall`) per call, as the server's own.
+ * (`sizePerCall`) per call, as the server's own, and 2 calls at a time.
  *
  * @category adapters
  * @since 0.1.0
@@ -88,9 +102,10 @@ export const adapter: Adapter = {
     isModel: (model): model is RerankModel => model.kind === "rerank",
     expected: "must be a rerank model",
     reasonOf,
-    limits: perCall,
+    limits,
     maxTokens,
     passthrough,
+    scoresOf: ({ options }) => (options?.["raw_scores"] === true ? "logit" : undefined),
     size: { overhead: (request) => bytesOfJson(toBody(request, [])), of: bytesOfJson },
     toBody: (_model, request, { documents }) => toBody(request, documents),
     response: Response,

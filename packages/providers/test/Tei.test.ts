@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Duration, Effect, Redacted } from "effect"
 import type { RerankModel } from "@model-gateway/offers/Model"
 import { gatewayCredential } from "@model-gateway/offers/Offer"
 import * as Tei from "../src/Tei.ts"
@@ -74,6 +74,11 @@ describe("Tei", () => {
         scores.results.map(({ index }) => index)
       )
       assert.isTrue(logits.results.every(({ relevance_score }) => relevance_score >= 0 && relevance_score <= 1))
+      // Logits also if all of them lie in 0…1, as those of the first documents may.
+      const { double, run: again } = yield* offered(subject)
+      double.next({ body: [{ index: 0, score: 0 }] })
+      const { answer } = yield* again({ ...request, options: { raw_scores: true } })
+      assert.deepStrictEqual(answer.results, [{ index: 0, relevance_score: 0.5 }])
     }).pipe(undici)
   )
 
@@ -128,6 +133,32 @@ describe("Tei", () => {
     }).pipe(undici)
   )
 
+  it.live("reports too many texts and too long ones as too large, so that another server is tried", () =>
+    Effect.gen(function* () {
+      const tooMany = yield* offered(subject, {}, { ...priced, parameters: { documentsPerCall: 64 } })
+      const many = yield* Effect.flip(tooMany.run({ ...request, documents: texts(33, "tea") }))
+      assert.strictEqual(reasonText(many.reason), "InputTooLarge: batch size 33 > maximum allowed batch size 32")
+      const { run } = yield* offered(subject)
+      const long = { ...request, documents: texts(1, "tea ".repeat(511)), options: { truncate: false } }
+      const { canFallBack, reason, status } = yield* Effect.flip(run(long))
+      assert.include(
+        reasonText(reason),
+        "InputTooLarge: Input validation error: `inputs` must have less than 512 tokens"
+      )
+      assert.deepStrictEqual([canFallBack, status], [true, 422])
+    }).pipe(undici)
+  )
+
+  it.live("takes at most 64 of the server's permits, of which a call takes one for each text", () =>
+    Effect.gen(function* () {
+      const { double, run } = yield* offered(subject, { timeLimit: Duration.millis(500) })
+      double.always({ fault: "hang" })
+      const { reason } = yield* Effect.flip(run({ ...request, documents: texts(500, "tea") }))
+      assert.strictEqual(reason._tag, "Timeout")
+      assert.lengthOf(double.state.requests, 2)
+    }).pipe(undici)
+  )
+
   it.live("says that a part of a failed request may be billed", () =>
     Effect.gen(function* () {
       const { double, run } = yield* offered(subject, {}, { ...priced, parameters: { concurrency: 1 } })
@@ -152,6 +183,11 @@ describe("Tei", () => {
         [424, { error: "Inference failed", error_type: "Backend" }, "BadResponse: status 424"],
         [424, { error: "model is not a re-ranker model", error_type: "Backend" }, "UnknownModel: unknown model *"],
         [422, { error: "Tokenization error", error_type: "Tokenizer" }, "InvalidRequest: Tokenization error"],
+        [
+          422,
+          { error: "batch size 64 > maximum allowed batch size 32", error_type: "Validation" },
+          "InputTooLarge: batch size 64 > maximum allowed batch size 32"
+        ],
         [
           413,
           {

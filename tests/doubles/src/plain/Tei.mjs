@@ -1,7 +1,7 @@
 /**
- * A double of a Text Embeddings Inference server with a rerank model, with the server's default
- * limits: https://huggingface.github.io/text-embeddings-inference. Without keys it accepts every
- * request. By hand, it runs until it is stopped:
+ * A double of a Text Embeddings Inference server, version 1.9, with a rerank model and the server's
+ * default limits: https://huggingface.github.io/text-embeddings-inference. Without keys it accepts
+ * every request. By hand, it runs until it is stopped:
  *
  *     node tests/doubles/src/plain/Tei.mjs <key> [port]
  */
@@ -10,6 +10,7 @@ import { bearerOf, objectOf, rank, tokensOfPairs } from "../words.mjs"
 
 const maxTexts = 32
 const maxBytes = 2_000_000
+const maxTokens = 512
 
 const refusal = (status, error_type, error) => ({ status, body: { error, error_type } })
 
@@ -25,12 +26,12 @@ const answerTo = (request, keys) => {
         model_dtype: "float32",
         model_type: { reranker: { id2label: { 0: "LABEL_0" }, label2id: { LABEL_0: 0 } } },
         max_concurrent_requests: 512,
-        max_input_length: 512,
+        max_input_length: maxTokens,
         max_batch_tokens: 16_384,
         max_client_batch_size: maxTexts,
         auto_truncate: false,
         tokenization_workers: 1,
-        version: "1.8.3"
+        version: "1.9.3"
       }
     }
   }
@@ -42,14 +43,19 @@ const answerTo = (request, keys) => {
       body: "Failed to buffer the request body: length limit exceeded"
     }
   }
-  const { query, raw_scores = false, return_text = false, texts } = objectOf(request) ?? {}
+  const { query, raw_scores = false, return_text = false, texts, truncate = false } = objectOf(request) ?? {}
   if (typeof query !== "string" || !Array.isArray(texts) || texts.some((text) => typeof text !== "string")) {
     const body = "Failed to deserialize the JSON body into the target type: missing field"
     return { status: 422, headers: { "content-type": "text/plain" }, body }
   }
   if (texts.length === 0) return refusal(400, "Empty", "`texts` cannot be empty")
   if (texts.length > maxTexts) {
-    return refusal(413, "Validation", `batch size ${texts.length} > maximum allowed batch size ${maxTexts}`)
+    return refusal(422, "Validation", `batch size ${texts.length} > maximum allowed batch size ${maxTexts}`)
+  }
+  const longest = Math.max(...texts.map((text) => tokensOfPairs({ query, documents: [text] })))
+  if (longest > maxTokens && !truncate) {
+    const message = `Input validation error: \`inputs\` must have less than ${maxTokens} tokens. Given: ${longest}`
+    return refusal(422, "Validation", message)
   }
   return {
     headers: { "x-compute-type": "cpu", "x-compute-tokens": String(tokensOfPairs({ query, documents: texts })) },
