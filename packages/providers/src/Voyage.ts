@@ -7,14 +7,19 @@
  * Its models are cross-encoders that score each document on its own, so that scores of several
  * calls can be compared: https://docs.voyageai.com/docs/reranker.
  *
+ * MongoDB serves the same API: https://www.mongodb.com/docs/api/doc/atlas-embedding-and-reranking-api.
+ * Each of the two addresses takes its own keys only, which Voyage's own SDK tells apart by their
+ * prefix, too: https://github.com/voyage-ai/voyageai-python/blob/main/voyageai/util.py.
+ *
  * @since 0.1.0
  */
-import { Schema } from "effect"
-import type { Adapter } from "@model-gateway/offers/Adapter"
+import { Effect, Redacted, Schema } from "effect"
+import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalog from "./Catalog.ts"
 import { nullable } from "./internal/nullable.ts"
 import { isPerToken, rerankOffers } from "./internal/rerankOffers.ts"
 import type { RerankModel } from "@model-gateway/offers/Model"
+import type { Credential, Offer } from "@model-gateway/offers/Offer"
 import type * as Passthrough from "@model-gateway/offers/Passthrough"
 import { InputTooLarge, Overloaded, type Reason, UnknownModel } from "@model-gateway/offers/ProviderError"
 import * as Ranking from "@model-gateway/offers/Ranking"
@@ -58,8 +63,39 @@ const reasonOf = ({ message, model, status }: UpstreamHttp.Failure): Reason | un
 
 // Offers
 
+const defaultBaseUrl = "https://api.voyageai.com/v1"
+
+const atlasBaseUrl = "https://ai.mongodb.com/v1"
+
+/** Keys of MongoDB Atlas begin with `al-`, those of Voyage with `pa-`. */
+const isOfAtlas = ({ secret }: Credential): boolean => secret !== undefined && Redacted.value(secret).startsWith("al-")
+
+const offersAt = rerankOffers({
+  isModel: isPerToken,
+  expected: "must be a rerank model with a price per token",
+  reasonOf,
+  limits: perCall,
+  maxTokens,
+  passthrough,
+  toBody,
+  response: Response,
+  toRanked: ({ data, usage }) => ({ results: data, total_tokens: usage?.total_tokens })
+})
+
+/** An offer that calls the address of the credential, which may be a caller's own. */
+const byCredential = (voyage: Offer, atlas: Offer | undefined): Offer =>
+  voyage.kind === "rerank" && atlas?.kind === "rerank"
+    ? {
+        ...voyage,
+        run: (request, credential) => (isOfAtlas(credential) ? atlas : voyage).run(request, credential)
+      }
+    : voyage
+
 /**
  * Voyage AI: `VOYAGE_API_KEY`, `VOYAGE_BASE_URL`.
+ *
+ * With either of the two public addresses as the base URL, a call goes to the one that its key is
+ * for: `al-…` to MongoDB's, any other to Voyage's. Any other base URL gets all calls.
  *
  * `parameters` of a model: see `Ranking.Parameters`. Defaults: 1,000 documents and 600,000 tokens
  * (`sizePerCall`) per call, the most that Voyage takes for its current models.
@@ -71,19 +107,16 @@ export const adapter: Adapter = {
   name: "voyage",
   title: "Voyage AI",
   variables: { apiKey: "VOYAGE_API_KEY", baseUrl: "VOYAGE_BASE_URL" },
-  defaultBaseUrl: "https://api.voyageai.com/v1",
+  defaultBaseUrl,
   credential: "required",
   kinds: ["rerank"],
   ...Catalog.of("voyage"),
-  offers: rerankOffers({
-    isModel: isPerToken,
-    expected: "must be a rerank model with a price per token",
-    reasonOf,
-    limits: perCall,
-    maxTokens,
-    passthrough,
-    toBody,
-    response: Response,
-    toRanked: ({ data, usage }) => ({ results: data, total_tokens: usage?.total_tokens })
-  })
+  offers: (upstream: Upstream, models) =>
+    [defaultBaseUrl, atlasBaseUrl].includes(upstream.baseUrl.replace(/\/$/, ""))
+      ? Effect.zipWith(
+          offersAt({ ...upstream, baseUrl: defaultBaseUrl }, models),
+          offersAt({ ...upstream, baseUrl: atlasBaseUrl }, models),
+          (voyage, atlas) => voyage.map((offer, at) => byCredential(offer, atlas[at]))
+        )
+      : offersAt(upstream, models)
 }

@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
+import { HttpClient, HttpClientResponse } from "effect/http"
+import { gatewayCredential } from "@model-gateway/offers/Offer"
 import * as Voyage from "../src/Voyage.ts"
 import {
   failureOf,
@@ -66,6 +68,45 @@ describe("Voyage", () => {
       const endless = { query: "tea ".repeat(100_000), documents: texts(10, "tea ".repeat(100_000)) }
       assert.strictEqual(offer.quote(endless), 16_000)
     }).pipe(undici)
+  )
+
+  it.effect("calls the address that a key is for, the gateway's or a caller's own", () =>
+    Effect.gen(function* () {
+      const called: Array<readonly [string, string | undefined]> = []
+      const client = HttpClient.make((request, url) => {
+        called.push([url.href, request.headers["authorization"]])
+        return Effect.succeed(HttpClientResponse.fromWeb(request, Response.json({ data: [] })))
+      })
+      const keyOf = (key: string) => ({ id: key, secret: Redacted.make(key) })
+      const call = Effect.fnUntraced(
+        function* (baseUrl: string, own: string, callers?: string) {
+          const upstream = { name: "voyage", baseUrl, credential: gatewayCredential(Redacted.make(own)) }
+          const [offer] = yield* Voyage.adapter.offers(upstream, Voyage.adapter.models)
+          if (offer?.kind !== "rerank") return assert.fail("no rerank offer")
+          yield* offer.run(request, callers === undefined ? upstream.credential : keyOf(callers))
+        },
+        Effect.provideService(HttpClient.HttpClient, client)
+      )
+      const voyage = "https://api.voyageai.com/v1"
+      const atlas = "https://ai.mongodb.com/v1"
+      yield* call(voyage, "pa-1")
+      yield* call(voyage, "al-1")
+      yield* call(voyage, "pa-1", "al-2")
+      yield* call(voyage, "al-1", "pa-2")
+      yield* call(atlas, "al-1")
+      yield* call(atlas, "al-1", "pa-2")
+      // A proxy of the operator takes all keys.
+      yield* call("https://proxy.internal/voyage", "al-1")
+      assert.deepStrictEqual(called, [
+        [`${voyage}/rerank`, "Bearer pa-1"],
+        [`${atlas}/rerank`, "Bearer al-1"],
+        [`${atlas}/rerank`, "Bearer al-2"],
+        [`${voyage}/rerank`, "Bearer pa-2"],
+        [`${atlas}/rerank`, "Bearer al-1"],
+        [`${voyage}/rerank`, "Bearer pa-2"],
+        ["https://proxy.internal/voyage/rerank", "Bearer al-1"]
+      ])
+    })
   )
 
   it.live("splits by documents and by tokens", () =>
