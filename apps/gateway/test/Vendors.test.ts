@@ -50,7 +50,7 @@ it("ranks images at a vendor, by link and as data [spec L4]", async () => {
   expect(data.find(({ id }) => id === model)?.architecture.input_modalities).toEqual(["text", "image"])
   for (const { rerank } of both) {
     const { results, usage } = await rerank({ model, query: "green tea", documents: ["coffee", linked, inline] })
-    expect(bodyOf(jina)).toMatchObject({ documents: ["coffee", linked, { image: pixels }] })
+    expect(bodyOf(jina)).toMatchObject({ documents: [{ text: "coffee" }, linked, { image: pixels }] })
     expect(results[0]).toMatchObject({ index: 1, document: linked })
     expect(results.find(({ index }) => index === 2)?.document).toEqual(inline)
     // The vendor counts 768 for an image.

@@ -8,6 +8,8 @@
  * that scores of several calls can be compared. `jina-reranker-v3` reads the documents of a call
  * together, so that its scores cannot: https://jina.ai/models/jina-reranker-v3. `jina-reranker-m0`
  * reads images too, and scores each document on its own: https://jina.ai/models/jina-reranker-m0.
+ * `jina-colbert-v2` compares the tokens of the query with those of each document:
+ * https://jina.ai/models/jina-colbert-v2.
  *
  * @since 0.1.0
  */
@@ -40,7 +42,13 @@ const dataUri = /^data:image\/[\w.+-]+;base64,/
 
 /** Jina takes a URL, or base64 without the head of a `data:` URI. */
 const toDocument = ({ image, text = "" }: RerankDocument) =>
-  image === undefined ? text : { image: image.replace(dataUri, "") }
+  image === undefined ? { text } : { image: image.replace(dataUri, "") }
+
+/** Beside images, Jina takes texts as objects. All of a list have the same form. */
+const toDocuments = (documents: ReadonlyArray<RerankDocument>) =>
+  documents.some(({ image }) => image !== undefined)
+    ? documents.map(toDocument)
+    : documents.map(({ text = "" }) => text)
 
 /** Jina's documents are a text or an image. */
 const issueOf = ({ publicId }: RerankModel, { documents }: RerankRequest): Issue | undefined => {
@@ -54,7 +62,7 @@ const toBody = (model: RerankModel, request: RerankRequest, { documents, start, 
   Object.assign({}, request.options, {
     model: model.upstreamId,
     query: request.query,
-    documents: request.documents.slice(start, start + documents.length).map(toDocument),
+    documents: toDocuments(request.documents.slice(start, start + documents.length)),
     top_n,
     return_documents: false
   })

@@ -138,7 +138,7 @@ describe("Jina", () => {
       )
       assert.deepInclude(JSON.parse(double.state.requests[0]?.text ?? ""), {
         model: "jina-reranker-m0",
-        documents: ["coffee", { image: "https://example.com/green/tea.png" }, { image: pixels }]
+        documents: [{ text: "coffee" }, { image: "https://example.com/green/tea.png" }, { image: pixels }]
       })
       assert.isAtLeast(charge.usage["total_tokens"] ?? 0, 2 * 768)
       assert.isAtLeast(offer.quote({ ...request, documents }), charge.cost)

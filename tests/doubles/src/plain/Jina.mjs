@@ -7,17 +7,30 @@
 import { startByHand, startDouble } from "../Double.mjs"
 import { bearerOf, isCount, objectOf, rank, tokensOfPairs } from "../words.mjs"
 
-const models = new Set(["jina-reranker-v2-base-multilingual", "jina-reranker-v3", "jina-reranker-m0"])
+const models = new Set([
+  "jina-reranker-v2-base-multilingual",
+  "jina-reranker-v3",
+  "jina-reranker-m0",
+  "jina-colbert-v2"
+])
 
 /** A document of `jina-reranker-m0`: a text, or an image by URL or in base64. */
-const isImage = (document) =>
-  Object.keys(document).join() === "image" && /^(https:\/\/\S+|[A-Za-z0-9+/]+={0,2})$/.test(document.image)
+const isTextOrImage = (document) => {
+  const names = Object.keys(document).join()
+  return names === "text"
+    ? typeof document.text === "string"
+    : names === "image" && /^(https:\/\/\S+|[A-Za-z0-9+/]+={0,2})$/.test(document.image)
+}
 
-const isDocument = (document, model) =>
-  typeof document === "string" || (model === "jina-reranker-m0" && document !== null && isImage(document))
+/** The documents are texts. Those of `jina-reranker-m0` may also be objects. */
+const areDocuments = (documents, model) =>
+  documents.every((document) => typeof document === "string") ||
+  (model === "jina-reranker-m0" &&
+    documents.every((document) => typeof document === "object" && document !== null && isTextOrImage(document)))
 
 /** The double sees the words of an image's address, and counts 768 tokens for an image. */
-const textOf = (document) => (typeof document === "string" ? document : document.image.replaceAll(/\W+/g, " "))
+const textOf = (document) =>
+  typeof document === "string" ? document : (document.text ?? document.image.replaceAll(/\W+/g, " "))
 
 const refusal = (status, code, detail) => ({ status, body: { detail, code } })
 
@@ -34,7 +47,7 @@ const check = ({ documents, model, query, top_n }) => {
   if (documents.length > 2048) {
     return invalid("documents", `List should have at most 2048 items after validation, not ${documents.length}`)
   }
-  if (!documents.every((document) => isDocument(document, model))) {
+  if (!areDocuments(documents, model)) {
     return invalid("documents", "Input should be a valid string")
   }
   if (top_n !== undefined && !isCount(top_n)) return invalid("top_n", "Input should be greater than 0")
@@ -44,7 +57,7 @@ const check = ({ documents, model, query, top_n }) => {
 
 const succeed = (sent) => {
   const body = { ...sent, documents: sent.documents.map(textOf) }
-  const images = sent.documents.filter((document) => typeof document !== "string").length
+  const images = sent.documents.filter((document) => document.image !== undefined).length
   return answer(body, 768 * images)
 }
 
