@@ -87,7 +87,8 @@ const byCredential = (voyage: Offer, atlas: Offer | undefined): Offer =>
   voyage.kind === "rerank" && atlas?.kind === "rerank"
     ? {
         ...voyage,
-        run: (request, credential) => (isOfAtlas(credential) ? atlas : voyage).run(request, credential)
+        run: (request: RerankRequest, credential: Credential) =>
+          (isOfAtlas(credential) ? atlas : voyage).run(request, credential)
       }
     : voyage
 

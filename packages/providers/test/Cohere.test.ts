@@ -386,7 +386,7 @@ describe("Adapter.offersConfig of Cohere", () => {
     })
   )
 
-  it.effect("offers rerank-v3.5 with a key", () =>
+  it.effect("offers its models with a key, up to version 4 by search unit and then by token", () =>
     Effect.gen(function* () {
       const [offer, ...more] = yield* withEnvironment({ COHERE_API_KEY: key })
       const expected: Partial<RerankOffer> = {
@@ -401,7 +401,15 @@ describe("Adapter.offersConfig of Cohere", () => {
         capabilities: { image_documents: false }
       }
       assert.deepStrictEqual({ ...offer, ...expected }, offer)
-      assert.deepStrictEqual(more, [])
+      assert.deepStrictEqual(
+        more.map(({ pricing: { unit }, publicId }) => [publicId, unit]),
+        [
+          ["cohere/rerank-v4.0-pro", "search_unit"],
+          ["cohere/rerank-v4.0-fast", "search_unit"],
+          ["cohere/rerank-v5.0-pro", "token"],
+          ["cohere/rerank-v5.0-fast", "token"]
+        ]
+      )
     })
   )
 

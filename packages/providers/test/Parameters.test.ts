@@ -30,6 +30,8 @@ import { services, started } from "./support/transcription.ts"
 const fromAnswers: Readonly<Record<string, ReadonlyArray<string>>> = {
   // The server ranks all texts. `Ranking.rank` returns the first ones.
   tei: ["top_n"],
+  // It is asked for all results of a model, such as v3, whose scores may be of either kind.
+  jina: ["top_n"],
   // Its answers have the words anyway. They are returned if they were asked for.
   deepgram: ["timestamp_granularities"]
 }

@@ -8,7 +8,7 @@
 import { startByHand, startDouble } from "../Double.mjs"
 import { bearerOf, isCount, objectOf, rank, tokensOfPairs } from "../words.mjs"
 
-const models = new Set(["rerank-2.5", "rerank-2.5-lite"])
+const models = new Set(["rerank-3", "rerank-3-lite", "rerank-2.5", "rerank-2.5-lite"])
 const fields = new Set(["query", "documents", "model", "top_k", "return_documents", "truncation"])
 const maxTokens = 600_000
 
