@@ -20,6 +20,7 @@ import * as OpenAi from "./OpenAi.ts"
 import * as Replicate from "./Replicate.ts"
 import * as Runway from "./Runway.ts"
 import * as Tei from "./Tei.ts"
+import * as Vllm from "./Vllm.ts"
 import * as Voyage from "./Voyage.ts"
 
 /**
@@ -49,6 +50,7 @@ export const adapters: ReadonlyArray<AnyAdapter> = [
   Jina.adapter,
   Voyage.adapter,
   Tei.adapter,
+  Vllm.adapter,
   OpenAi.adapter,
   Groq.adapter,
   Deepgram.adapter,

@@ -306,7 +306,7 @@ export const adapter: Adapter = {
     isModel: (model): model is RerankModel => model.kind === "rerank",
     expected: "must be a rerank model",
     reasonOf,
-    offer: Effect.fnUntraced(function* (http, upstream, model) {
+    offer: Effect.fnUntraced(function* (http: UpstreamHttp.UpstreamHttp, upstream: Upstream, model: RerankModel) {
       const { tokensPerChunk = defaultTokensPerChunk, ...parameters } = yield* decodeParameters(Parameters, model)
       const limits = yield* Ranking.limitsOf({ ...model, parameters }, { documentsPerCall: 10_000 })
       return rerank(http, upstream, model, { ...limits, sizePerCall: Number.POSITIVE_INFINITY, tokensPerChunk })

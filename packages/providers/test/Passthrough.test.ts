@@ -27,14 +27,24 @@ const gatewayModels: ReadonlyArray<Model> = [
   { kind: "video", publicId: "g/c", upstreamId: "c", name: "C", pricing: { unit: "second", microCredits: 1 } }
 ]
 
+/** The models of a server of one's own are those of the settings file. */
+const vllmModels = gatewayModels.filter(({ kind }) => kind !== "video")
+
+const modelsOf = ({ models, name }: Adapters.AnyAdapter): ReadonlyArray<Model> =>
+  name === "gateway" ? gatewayModels : name === "vllm" ? vllmModels : models
+
 /** The offers of every adapter over HTTP. A local command is called with none of the options. */
 const offers = Effect.map(
   Effect.forEach(
     Adapters.adapters.filter(({ name }) => name !== "command"),
-    ({ models, name, offers }) =>
-      offers(
-        { name, baseUrl: "https://upstream.example/v1", credential: gatewayCredential(Redacted.make("secret")) },
-        name === "gateway" ? gatewayModels : models
+    (adapter) =>
+      adapter.offers(
+        {
+          name: adapter.name,
+          baseUrl: "https://upstream.example/v1",
+          credential: gatewayCredential(Redacted.make("secret"))
+        },
+        modelsOf(adapter)
       )
   ),
   (offers) => offers.flat()

@@ -10,6 +10,10 @@ const others: Readonly<Record<string, (sent: string) => ReadonlyArray<Model>>> =
     { ...base("transcription"), pricing: { unit: "second", microCredits: 1 } },
     { ...base("video"), pricing: { unit: "second", microCredits: 1 } }
   ],
+  vllm: () => [
+    { ...base("rerank"), pricing: { unit: "token", inputMicroCredits: 1, outputMicroCredits: 0 } },
+    { ...base("transcription"), pricing: { unit: "second", microCredits: 1 } }
+  ],
   command: (sent) =>
     [["{file}"], ["{file}", "{language}", "{temperature}"]].map((words) => ({
       ...base("transcription"),
