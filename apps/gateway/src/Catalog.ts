@@ -18,8 +18,10 @@ const count = (number: number, noun: string): string => `${number} ${noun}${numb
 const modelsOf = ({ offers }: Everything, provider: string): string =>
   count(new Set(offers.filter((offer) => offer.provider === provider).map(({ publicId }) => publicId)).size, "model")
 
-const at = ({ adapter, baseUrl }: Upstream): string =>
-  baseUrl === "" ? adapter.title : `${adapter.title} at ${baseUrl}`
+const at = (upstream: Upstream): string => {
+  const { adapter, baseUrl } = upstream
+  return baseUrl === "" ? adapter.title : `${adapter.title} at ${adapter.addressOf?.(upstream) ?? baseUrl}`
+}
 
 const callersOnly = "only for callers with a provider key"
 

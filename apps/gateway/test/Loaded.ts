@@ -28,13 +28,21 @@ export const load = (
     return { ...(yield* LoadSettings.read(loaded)), ...(yield* loaded.read(GatewayServerConfig.config)) }
   }).pipe(Effect.provideService(LoadSettings.Environment, environment), Effect.provide(NodeServices.layer))
 
-/** What the gateway would offer with them. */
-export const offered = (file: string | undefined, environment: Record<string, string> = {}) =>
+/** Uses what the gateway would offer with them. Afterwards its connections are closed. */
+export const withOffered = <A, E>(
+  file: string | undefined,
+  environment: Record<string, string>,
+  use: (offered: Offered["Service"]) => Effect.Effect<A, E>
+) =>
   Effect.gen(function* () {
     const loaded = yield* LoadSettings.load({}, Option.fromNullishOr(file))
     const settings = yield* LoadSettings.read(loaded)
-    return yield* Effect.provide(Offered, Offers.layer(loaded, settings))
+    return yield* Effect.provide(Effect.flatMap(Offered, use), Offers.layer(loaded, settings))
   }).pipe(Effect.provideService(LoadSettings.Environment, environment), Effect.provide(NodeServices.layer))
+
+/** What the gateway would offer with them. */
+export const offered = (file: string | undefined, environment: Record<string, string> = {}) =>
+  withOffered(file, environment, Effect.succeed)
 
 /** The sentence with which they are refused. */
 export const refusal = async (...given: Parameters<typeof load>) =>

@@ -15,12 +15,12 @@ const deadlines = {
   transcription: Duration.minutes(5)
 }
 
-/** The models that a settings file gives, without the sandbox's. */
+/** The models that a settings file gives, without the sandbox's. Of Cohere's, one stands for all. */
 const listed = async (text: string, variables: Record<string, string> = environment) => {
   const file = fileOf(text)
   const everything = await Effect.runPromise(offered(file, variables))
   return Catalog.list(everything, deadlines)
-    .filter(({ id }) => !id.startsWith("sandbox/"))
+    .filter(({ id }) => !/^(?:sandbox\/|cohere\/rerank-v[45])/.test(id))
     .map(({ offers, ...model }) => ({
       ...model,
       offers: offers.map((offer) => ({ ...offer, credential: offer.credential.replace(file, "FILE") }))
@@ -34,6 +34,18 @@ const refusal = async (text: string, variables: Record<string, string> = environ
 }
 
 const berlin = `"berlin": { "adapter": "cohere", "baseUrl": "https://rerank.internal", "apiKey": { "env": "BERLIN_KEY" } }`
+
+describe("the summary of upstreams", () => {
+  it("names the address that a key of Voyage is for", async () => {
+    const addressOf = async (variables: Record<string, string>) =>
+      /^ +voyage .* at (\S+)$/m.exec(Catalog.summary(await Effect.runPromise(offered(undefined, variables))))?.[1]
+    expect(await addressOf({ VOYAGE_API_KEY: "pa-1" })).toBe("https://api.voyageai.com/v1")
+    expect(await addressOf({ VOYAGE_API_KEY: "al-1" })).toBe("https://ai.mongodb.com/v1")
+    expect(await addressOf({ VOYAGE_API_KEY: "al-1", VOYAGE_BASE_URL: "https://proxy.internal" })).toBe(
+      "https://proxy.internal"
+    )
+  })
+})
 
 describe("the models of a settings file", () => {
   it("cost nothing at a server of Text Embeddings Inference, unless the file sets a price", async () => {
@@ -257,8 +269,8 @@ describe("the models of a settings file", () => {
       `"models.acme/rerank.offers[0].price" on line 3 of FILE is not a price of a rerank model. Give "search_unit", or "input_tokens" and "output_tokens".`
     ],
     [
-      offer(`${cohere}, "price": { "input_tokens": 1 }`),
-      `"models.acme/rerank.offers[0]" on line 3 of FILE cannot be offered: must be a rerank model with a price per search unit.`
+      offer(`"upstream": "jina", "model": "jina-reranker-v3", "price": { "search_unit": 1 }`),
+      `"models.acme/rerank.offers[0]" on line 3 of FILE cannot be offered: must be a rerank model with a price per token.`
     ],
     [
       offer(`${cohere}, "price": { "search_unit": -1 }`),

@@ -94,6 +94,11 @@ export interface Adapter<out R = HttpClient.HttpClient> {
    * Empty if the adapter calls no URL, such as that of a local command.
    */
   readonly defaultBaseUrl: string | undefined
+  /**
+   * Where calls with the upstream's own credential go, for people. Default: to its base URL. Only
+   * for a service with several addresses, each of which takes keys of its own.
+   */
+  readonly addressOf?: (upstream: Pick<Upstream, "baseUrl" | "credential">) => string
   /** Whether calls need a credential. `optional`: the upstream is on if it has a base URL. */
   readonly credential: "required" | "optional" | "none"
   /** The kinds of models that it can offer. */

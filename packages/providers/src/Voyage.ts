@@ -82,6 +82,9 @@ const offersAt = rerankOffers({
   toRanked: ({ data, usage }) => ({ results: data, total_tokens: usage?.total_tokens })
 })
 
+/** Whether the base URL is one of the two public ones, so that the credential decides. */
+const isPublic = (baseUrl: string): boolean => [defaultBaseUrl, atlasBaseUrl].includes(baseUrl.replace(/\/$/, ""))
+
 /** An offer that calls the address of the credential, which may be a caller's own. */
 const byCredential = (voyage: Offer, atlas: Offer | undefined): Offer =>
   voyage.kind === "rerank" && atlas?.kind === "rerank"
@@ -109,11 +112,13 @@ export const adapter: Adapter = {
   title: "Voyage AI",
   variables: { apiKey: "VOYAGE_API_KEY", baseUrl: "VOYAGE_BASE_URL" },
   defaultBaseUrl,
+  addressOf: ({ baseUrl, credential }) =>
+    credential === undefined || !isPublic(baseUrl) ? baseUrl : isOfAtlas(credential) ? atlasBaseUrl : defaultBaseUrl,
   credential: "required",
   kinds: ["rerank"],
   ...Catalog.of("voyage"),
   offers: (upstream: Upstream, models) =>
-    [defaultBaseUrl, atlasBaseUrl].includes(upstream.baseUrl.replace(/\/$/, ""))
+    isPublic(upstream.baseUrl)
       ? Effect.zipWith(
           offersAt({ ...upstream, baseUrl: defaultBaseUrl }, models),
           offersAt({ ...upstream, baseUrl: atlasBaseUrl }, models),

@@ -11,6 +11,7 @@ import type { ProviderError, Reason } from "@model-gateway/offers/ProviderError"
 import { type Double, type Scripted, startDouble, type StartOptions } from "@model-gateway/test-doubles/Double"
 import type { JobDouble } from "@model-gateway/test-doubles/JobDouble"
 import { startOpenAiDouble } from "@model-gateway/test-doubles/OpenAiDouble"
+import { startVllmDouble } from "@model-gateway/test-doubles/VllmDouble"
 import { readdirSync } from "node:fs"
 import { createServer, type IncomingMessage } from "node:http"
 import { adapters, type AnyAdapter } from "../src/Adapters.ts"
@@ -111,14 +112,19 @@ const failEach = Effect.fnUntraced(function* (adapter: AnyAdapter) {
 
 type Start = (options: StartOptions) => Promise<Double | JobDouble>
 
-/** The doubles that stand for several services. */
+/** The doubles that stand for several services, or that have a path. */
 const shared: Readonly<Record<string, Start>> = {
   groq: (options) =>
     startOpenAiDouble({
       ...options,
       path: "/openai/v1/audio/transcriptions",
       models: { "whisper-large-v3-turbo": { verbose: true } }
-    })
+    }),
+  // A server of one's own has no default base URL, whose path would be added.
+  vllm: async (options) => {
+    const double = await startVllmDouble(options)
+    return { ...double, url: `${double.url}/v1` }
+  }
 }
 
 /** The adapters whose upstream is a gateway, which other tests run. */

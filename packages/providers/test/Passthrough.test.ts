@@ -4,12 +4,12 @@ import { Effect, Layer, Redacted, type Schema } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { HttpClient } from "effect/http"
 import * as Adapters from "../src/Adapters.ts"
-import type { Model } from "@model-gateway/offers/Model"
 import { gatewayCredential, type Offer } from "@model-gateway/offers/Offer"
 import * as Passthrough from "@model-gateway/offers/Passthrough"
 import type { ProviderError } from "@model-gateway/offers/ProviderError"
 import type { VideoRequest } from "@model-gateway/offers/Video"
 import { mp4Uri } from "@model-gateway/test-doubles/Mp4Double"
+import { modelsOf } from "./support/models.ts"
 import { speaking } from "./support/transcription.ts"
 
 /** Dies on every call, so that what succeeds or fails has called no upstream. */
@@ -19,19 +19,6 @@ const unreachable = Layer.succeed(
 )
 
 const services = Layer.mergeAll(unreachable, NodeServices.layer, SecureRandom.layerWebCrypto)
-
-/** A gateway has no models of its own before it is asked. */
-const gatewayModels: ReadonlyArray<Model> = [
-  { kind: "rerank", publicId: "g/a", upstreamId: "a", name: "A", pricing: { unit: "search_unit", microCredits: 1 } },
-  { kind: "transcription", publicId: "g/b", upstreamId: "b", name: "B", pricing: { unit: "second", microCredits: 1 } },
-  { kind: "video", publicId: "g/c", upstreamId: "c", name: "C", pricing: { unit: "second", microCredits: 1 } }
-]
-
-/** The models of a server of one's own are those of the settings file. */
-const vllmModels = gatewayModels.filter(({ kind }) => kind !== "video")
-
-const modelsOf = ({ models, name }: Adapters.AnyAdapter): ReadonlyArray<Model> =>
-  name === "gateway" ? gatewayModels : name === "vllm" ? vllmModels : models
 
 /** The offers of every adapter over HTTP. A local command is called with none of the options. */
 const offers = Effect.map(
@@ -44,7 +31,7 @@ const offers = Effect.map(
           baseUrl: "https://upstream.example/v1",
           credential: gatewayCredential(Redacted.make("secret"))
         },
-        modelsOf(adapter)
+        modelsOf(adapter, "")
       )
   ),
   (offers) => offers.flat()

@@ -11,8 +11,16 @@ const others: Readonly<Record<string, (sent: string) => ReadonlyArray<Model>>> =
     { ...base("video"), pricing: { unit: "second", microCredits: 1 } }
   ],
   vllm: () => [
-    { ...base("rerank"), pricing: { unit: "token", inputMicroCredits: 1, outputMicroCredits: 0 } },
-    { ...base("transcription"), pricing: { unit: "second", microCredits: 1 } }
+    {
+      ...base("rerank"),
+      upstreamId: "BAAI/bge-reranker-v2-m3",
+      pricing: { unit: "token", inputMicroCredits: 1, outputMicroCredits: 0 }
+    },
+    {
+      ...base("transcription"),
+      upstreamId: "openai/whisper-large-v3",
+      pricing: { unit: "second", microCredits: 1 }
+    }
   ],
   command: (sent) =>
     [["{file}"], ["{file}", "{language}", "{temperature}"]].map((words) => ({
