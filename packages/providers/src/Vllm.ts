@@ -45,7 +45,7 @@ import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 // Request mapping
 
-/** The most that Infinity takes. The others state no limit. */
+/** The limit of Infinity. The others state none. */
 const documentsPerCall = 2048
 
 /** Few models read more. */
@@ -143,7 +143,7 @@ const withoutWords = (model: Model): Model =>
     ? { ...model, parameters: Object.assign({ wordTimestamps: false }, model.parameters) }
     : model
 
-/** Asks for no times of words that the model has not: LocalAI's are of another form. */
+/** Asks for times of words only if the model has them: LocalAI's have another form. */
 const asked = (offer: Offer): Offer =>
   offer.kind !== "transcription" || offer.capabilities.word_timestamps
     ? offer
@@ -163,7 +163,7 @@ const asked = (offer: Offer): Offer =>
  * It has no built-in models: the settings file names those that the server has.
  *
  * `parameters` of a rerank model: see `Ranking.Parameters`. Default: 2,048 documents per call, the
- * most that Infinity takes. `sizePerCall` is in tokens; default: no limit. Those of a transcription
+ * limit of Infinity. `sizePerCall` is in tokens; default: no limit. Those of a transcription
  * model are {@link OpenAi.Parameters}, with a default of false for `wordTimestamps`.
  *
  * @category adapters
