@@ -18,6 +18,7 @@ const asList = Schema.decodeUnknownSync(VideoModels.ListResponse)
 const veo = "fal/fal-ai/veo3.1"
 const ltx = "fal/fal-ai/ltx-2.3/text-to-video"
 const hailuo = "fal/fal-ai/minimax/hailuo-02/standard/image-to-video"
+const hailuo3 = "fal/minimax/h3/text-to-video"
 const seedance = "fal/bytedance/seedance-2.0/reference-to-video"
 
 const audio = { type: "audio_url", audio_url: { url: "https://example.com/a.mp3" } } as const
@@ -117,7 +118,10 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
     const listed = (await videoModels()).filter(({ id }) => id.startsWith("fal/"))
     const having = (resolution: Video.Resolution) =>
       listed.flatMap(({ id, supported_resolutions }) => (supported_resolutions?.includes(resolution) ? [id] : []))
-    expect([having("768p"), having("2K")]).toEqual([[hailuo], [ltx]])
+    expect([having("768p"), having("2K")]).toEqual([
+      [hailuo, hailuo3],
+      [ltx, hailuo3]
+    ])
     for (const { make, refused } of both) {
       const made = await make({ model: ltx, resolution: "2K", aspect_ratio: "9:16" })
       expect(made.sent).toMatchObject({ resolution: "1440p", aspect_ratio: "9:16" })
@@ -235,7 +239,7 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
         "input_references: sandbox/title-card takes no image references, so they were ignored.",
         "input_references: sandbox/title-card takes no audio references, so they were ignored."
       ])
-      expect(await refused({ model: veo, input_references: [still] }, "input_references.0")).toContain(seedance)
+      expect(await refused({ model: ltx, input_references: [still] }, "input_references.0")).toContain(seedance)
     }
   })
 })

@@ -12,7 +12,7 @@ import { HttpClientRequest } from "effect/http"
 import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalog from "./Catalog.ts"
 import { nullable } from "./internal/nullable.ts"
-import * as VideoInput from "./internal/videoInput.ts"
+import * as VideoEndpoints from "./internal/videoEndpoints.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
 import * as VideoUpscale from "./internal/videoUpscale.ts"
 import type { VideoModel } from "@model-gateway/offers/Model"
@@ -27,10 +27,16 @@ import type { VideoRequest } from "@model-gateway/offers/Video"
 /** With it, the result is the file itself instead of a link. */
 const refused: Passthrough.Declaration["refused"] = { response: ["sync_mode"] }
 
-type Parameters = VideoInput.Parameters | VideoUpscale.Parameters
+type Parameters = VideoEndpoints.Parameters | VideoUpscale.Parameters
 
-const inputOf = (parameters: Parameters, request: VideoRequest): Schema.JsonObject =>
-  "upscale" in parameters ? VideoUpscale.inputOf(parameters, request) : VideoInput.inputOf(parameters, request)
+/** The path of the request, if it is not the model's own, and its body. */
+const submissionOf = (
+  parameters: Parameters,
+  request: VideoRequest
+): { readonly path: string | undefined; readonly input: Schema.JsonObject } =>
+  "upscale" in parameters
+    ? { path: undefined, input: VideoUpscale.inputOf(parameters, request) }
+    : VideoEndpoints.submissionOf(parameters, request)
 
 // Response mapping
 
@@ -85,7 +91,7 @@ const failureOf = ({ reason, status }: ProviderError): string | undefined => {
 
 /** A settings file gets the errors of the schema that it means. */
 const parametersOf = ({ parameters = {} }: VideoModel): Schema.Codec<Parameters, unknown> =>
-  "upscale" in parameters ? VideoUpscale.Parameters : VideoInput.Parameters
+  "upscale" in parameters ? VideoUpscale.Parameters : VideoEndpoints.Parameters
 
 /** Whether a URL is at the upstream, so that it may get the credential. */
 const isAt = (baseUrl: string) => {
@@ -106,13 +112,13 @@ const video = (
     input:
       "upscale" in parameters
         ? VideoUpscale.of(upstream.name, model, parameters, refused)
-        : VideoInput.of(upstream.name, model, parameters, refused),
+        : VideoEndpoints.of(upstream.name, model, parameters, refused),
     isHandle: (handle): handle is Handle =>
       isHandle(handle) && [handle.status_url, handle.response_url, handle.cancel_url].every(isOwn),
     notAHandle: "a URL of the job is not at the host of the base URL",
     submit: (request, send) => {
-      const body = HttpClientRequest.bodyJsonUnsafe(inputOf(parameters, request))
-      const submitted = send(body(HttpClientRequest.post(model.upstreamId)), Handle)
+      const { input, path = model.upstreamId } = submissionOf(parameters, request)
+      const submitted = send(HttpClientRequest.bodyJsonUnsafe(HttpClientRequest.post(path), input), Handle)
       return "upscale" in parameters
         ? Effect.map(submitted, (handle) => ({ ...handle, seconds: VideoUpscale.secondsOf(parameters, request) }))
         : submitted

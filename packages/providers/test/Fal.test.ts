@@ -391,9 +391,143 @@ describe("fal", () => {
     }).pipe(undici)
   )
 
-  it.live("offers every built-in model at each of its durations and resolutions, at the price of the quote", () =>
+  it.live(
+    "offers every built-in model in each of its forms, at the price of the quote",
+    () =>
+      Effect.gen(function* () {
+        const fal = yield* double
+        yield* makeAll(Fal.adapter, fal.url)
+        // fal ignores what a path does not know, so that it would get lost.
+        assert.deepStrictEqual(fal.unknown, [])
+      }).pipe(undici),
+    60_000
+  )
+
+  it.live("sends a request to the path of its images, with the fields of that path", () =>
     Effect.gen(function* () {
-      yield* makeAll(Fal.adapter, (yield* double).url)
+      const { fal, offer, submit } = yield* at()
+      const still = { type: "image_url", image_url: { url: "https://example.com/c.png" } } as const
+      yield* submit({ ...request, frame_images: [image], duration: 4, seed: 7 })
+      yield* submit({ ...request, frame_images: [last, image], resolution: "4K", aspect_ratio: "9:16" })
+      yield* submit({ ...request, input_references: [still, still], seed: 7 })
+      assert.deepStrictEqual(
+        fal.state.requests.map(({ text, url }): unknown => [url, JSON.parse(text)]),
+        [
+          [
+            "/fal-ai/veo3.1/image-to-video",
+            {
+              prompt: "a harbor at dawn",
+              duration: "4s",
+              resolution: "720p",
+              generate_audio: true,
+              seed: 7,
+              image_url: "https://example.com/a.png"
+            }
+          ],
+          [
+            "/fal-ai/veo3.1/first-last-frame-to-video",
+            {
+              prompt: "a harbor at dawn",
+              duration: "8s",
+              resolution: "4k",
+              aspect_ratio: "9:16",
+              generate_audio: true,
+              first_frame_url: "https://example.com/a.png",
+              last_frame_url: "https://example.com/b.png"
+            }
+          ],
+          [
+            "/fal-ai/veo3.1/reference-to-video",
+            {
+              prompt: "a harbor at dawn",
+              duration: "8s",
+              resolution: "720p",
+              aspect_ratio: "16:9",
+              generate_audio: true,
+              image_urls: ["https://example.com/c.png", "https://example.com/c.png"]
+            }
+          ]
+        ]
+      )
+      assert.deepStrictEqual(offer.ignored?.({ ...request, input_references: [still], seed: 7 }), [
+        `seed: ${veo} takes no seed, so it was ignored.`
+      ])
+      assert.deepStrictEqual(offer.ignored?.({ ...request, seed: 7 }), [])
+      const { frame_images, last_frame, max_reference_images, references } = offer.capabilities
+      assert.deepStrictEqual([frame_images, last_frame, max_reference_images, references], [true, true, 3, ["image"]])
+    }).pipe(undici)
+  )
+
+  it.live("follows a job at another path than the model's, and charges its price", () =>
+    Effect.gen(function* () {
+      const { content, fal, follow, offer, submit } = yield* at("fal/xai/grok-imagine-video/text-to-video")
+      const wanted: VideoRequest = { ...request, duration: 5, resolution: "480p", frame_images: [image] }
+      const handle = yield* submit(wanted)
+      assert.strictEqual(fal.state.requests[0]?.url, "/xai/grok-imagine-video/image-to-video")
+      // 5 seconds of 0.05, and 0.002 for the image, which the stored request still counts.
+      const stored: VideoRequest = { ...wanted, frame_images: [{ ...image, image_url: { url: "data:," } }] }
+      assert.deepStrictEqual<unknown>(yield* follow(handle, stored), {
+        status: "completed",
+        outputs: 1,
+        charge: { cost: 252_000, usage: { seconds: 5, videos: 1 } }
+      })
+      assert.strictEqual(offer.quote(wanted), 252_000)
+      assert.deepStrictEqual(yield* content(handle, stored), Buffer.from(video))
+    }).pipe(undici)
+  )
+
+  it.live("refuses what the path of a request does not take, though another one does", () =>
+    Effect.gen(function* () {
+      const { fal, offer } = yield* at()
+      const grok = yield* offered(Fal.adapter, fal.url, "fal/xai/grok-imagine-video/text-to-video")
+      const still = { type: "image_url", image_url: { url: "https://example.com/c.png" } } as const
+      const references = [still]
+      const refused: ReadonlyArray<readonly [typeof offer, VideoRequest, string]> = [
+        [
+          offer,
+          { ...request, frame_images: [image], input_references: references },
+          `input_references: ${veo} takes frame images or references, not both`
+        ],
+        [offer, { ...request, frame_images: [last] }, `frame_images: ${veo} takes a last frame with a first one only`],
+        [
+          offer,
+          { ...request, input_references: references, duration: 4 },
+          `duration: ${veo} makes videos of 8 seconds`
+        ],
+        [
+          offer,
+          { ...request, input_references: [still, still, still, still] },
+          `input_references: ${veo} takes at most 3 images, not 4`
+        ],
+        [
+          offer,
+          { ...request, options: { first_frame_url: "https://example.com/c.png" } },
+          "provider.options.fal.first_frame_url: repeats what a field of the request says, so it cannot be passed on"
+        ],
+        [
+          grok.offer,
+          { ...request, frame_images: [image, last] },
+          `frame_images: ${grok.offer.publicId} takes no last frame`
+        ]
+      ]
+      for (const [{ check }, wanted, message] of refused) {
+        const { reason } = yield* Effect.flip(check(wanted))
+        const [first] = reason._tag === "InvalidRequest" ? (reason.issues ?? []) : []
+        assert.strictEqual(`${first?.path}: ${first?.message}`, message)
+      }
+      assert.deepStrictEqual(fal.state.requests, [])
+    }).pipe(undici)
+  )
+
+  it.live("says that every video of Kling 3 Turbo has sound", () =>
+    Effect.gen(function* () {
+      const { offer, submit } = yield* at("fal/fal-ai/kling-video/v3/turbo/pro/text-to-video")
+      assert.isTrue(offer.capabilities.generate_audio)
+      yield* submit({ ...request, generate_audio: true })
+      assert.strictEqual(
+        told((yield* Effect.flip(offer.check({ ...request, generate_audio: false }))).reason),
+        `InvalidRequest: generate_audio: ${offer.publicId} makes videos with audio`
+      )
     }).pipe(undici)
   )
 
@@ -420,6 +554,15 @@ describe("fal", () => {
           parameters: { fields: {}, durations: [5], duration_form: "words", resolutions: ["720p"], aspect_ratios: [] }
         }),
         /duration_form/
+      )
+      const { fields, path } = { path: "fal-ai/x/image-to-video", fields: { first_frame: "image_url" } }
+      const endpoints = { image: { path, fields, durations: [8] } }
+      assert.match(
+        yield* problem({
+          ...model,
+          parameters: { fields: {}, durations: [5, 8], resolutions: [], aspect_ratios: [], endpoints }
+        }),
+        /endpoint fal-ai\/x\/image-to-video without the default duration 5/
       )
     }).pipe(undici)
   )

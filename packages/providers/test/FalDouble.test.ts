@@ -41,6 +41,42 @@ describe("the double, called by fal's SDK", () => {
     })
   )
 
+  it.live("serves a model at the paths that the SDK lists for it", () =>
+    Effect.gen(function* () {
+      const { unknown, url } = yield* double
+      const sdk = client(url)
+      const [first, last] = ["https://example.com/a.png", "https://example.com/b.png"] as const
+      const prompt = "a harbor"
+      const pollInterval = 5
+      const frames = { first_frame_url: first, last_frame_url: last }
+      const made = [
+        yield* attempt(() =>
+          sdk.subscribe("fal-ai/veo3.1/image-to-video", { input: { prompt, image_url: first }, pollInterval })
+        ),
+        yield* attempt(() =>
+          sdk.subscribe("fal-ai/veo3.1/lite/first-last-frame-to-video", { input: { prompt, ...frames }, pollInterval })
+        ),
+        yield* attempt(() =>
+          sdk.subscribe("fal-ai/veo3.1/reference-to-video", { input: { prompt, image_urls: [first] }, pollInterval })
+        ),
+        yield* attempt(() =>
+          sdk.subscribe("fal-ai/kling-video/v3/pro/image-to-video", {
+            input: { prompt, start_image_url: first, end_image_url: last, generate_audio: false },
+            pollInterval
+          })
+        ),
+        yield* attempt(() =>
+          sdk.subscribe("xai/grok-imagine-video/reference-to-video", {
+            input: { prompt, reference_image_urls: [first, last], duration: 5 },
+            pollInterval
+          })
+        )
+      ]
+      for (const { data } of made) assert.match(data.video.url, /\.mp4$/)
+      assert.deepStrictEqual(unknown, [])
+    })
+  )
+
   it.live("completes a failed job, whose result then fails", () =>
     Effect.gen(function* () {
       const { jobs, url } = yield* double

@@ -112,8 +112,12 @@ const nothingLost = Effect.fnUntraced(function* <Request extends object>(
     const sent: Array<string> = []
     let named = 0
     let treatment: Treatment = "no"
+    const isRefusedForOthers = (outcome: Outcome): boolean =>
+      outcome._tag === "Refused" && !outcome.issues.some(({ path }) => isNamed(field, path))
     for (const value of field.values) {
-      const outcome = yield* attempt(written(request, value))
+      const among = yield* attempt(written(request, value))
+      // It may exclude another field of the request, which is named then. Alone, it must be taken.
+      const outcome = isRefusedForOthers(among) ? yield* attempt(written(least, value)) : among
       if (outcome._tag === "Refused") {
         assert.isTrue(
           outcome.issues.some(({ path }) => isNamed(field, path)),
@@ -238,19 +242,30 @@ const transcription = (adapter: AnyAdapter, offer: TranscriptionOffer, sent: Eff
 }
 
 const link = (name: string) => ({ url: `https://example.com/${name}` })
-const image = (name: string) => ({ type: "image_url" as const, image_url: link(`${name}.png`) })
+
+/** Adapters whose upstreams fetch no links to images. */
+const inline = new Set(["google"])
+
+const imagesFor = (adapter: AnyAdapter) => {
+  const image = (name: string) => ({
+    type: "image_url" as const,
+    image_url: inline.has(adapter.name) ? { url: `data:image/png;base64,${btoa(name)}` } : link(`${name}.png`)
+  })
+  const frames = (first: string, ...last: ReadonlyArray<string>): Video.VideoRequest => ({
+    frame_images: [
+      { ...image(first), frame_type: "first_frame" as const },
+      ...last.map((name) => ({ ...image(name), frame_type: "last_frame" as const }))
+    ]
+  })
+  return { image, frames }
+}
+
 const audio = (name: string) => ({ type: "audio_url" as const, audio_url: link(`${name}.mp3`) })
 const clip = (name: string) => ({ type: "video_url" as const, video_url: link(`${name}.mp4`) })
 
-const frames = (first: string, ...last: ReadonlyArray<string>): Video.VideoRequest => ({
-  frame_images: [
-    { ...image(first), frame_type: "first_frame" as const },
-    ...last.map((name) => ({ ...image(name), frame_type: "last_frame" as const }))
-  ]
-})
-
 const video = (adapter: AnyAdapter, offer: VideoOffer, sent: Effect.Effect<string | undefined>) => {
   const { capabilities, publicId } = offer
+  const { frames, image } = imagesFor(adapter)
   const { aspect_ratios, durations, resolutions, sizes = [] } = capabilities
   const first = sizes[0] ?? { size: undefined, resolution: resolutions[0], aspect_ratio: aspect_ratios[0] }
   const pixels = ["resolution", "aspect_ratio", "size"]

@@ -3,4 +3,9 @@ import type { JobDouble } from "./JobDouble.mjs"
 
 export declare const documentedMessages: Readonly<Record<401 | 403 | 404, string>>
 
-export declare const startFalDouble: (options: StartOptions) => Promise<JobDouble>
+export interface FalDouble extends JobDouble {
+  /** The fields of all requests that the model of the path does not have. fal ignores them. */
+  readonly unknown: ReadonlyArray<string>
+}
+
+export declare const startFalDouble: (options: StartOptions) => Promise<FalDouble>

@@ -21,21 +21,125 @@ const refusal = (status, detail) => ({ status, body: { detail } })
 
 const isFraction = (value) => typeof value === "number" && value >= 0 && value <= 1
 
-/** The inputs of the models, as on their pages, and the fields that they require. */
-const models = {
-  "fal-ai/veo3.1": {
+const range = (min, max) => Array.from({ length: max - min + 1 }, (_, index) => index + min)
+const texts = (values) => oneOf(...values.map(String))
+const urls = (most) => (value) => Array.isArray(value) && value.length <= most && value.every(isUrl)
+
+/** The fields of each family, as on the pages of its models. */
+const veo = (resolutions, aspects = ["auto", "16:9", "9:16"]) => ({
+  prompt: isText,
+  negative_prompt: isText,
+  duration: oneOf("4s", "6s", "8s"),
+  resolution: oneOf(...resolutions),
+  aspect_ratio: oneOf(...aspects),
+  generate_audio: isBoolean,
+  auto_fix: isBoolean,
+  safety_tolerance: texts(range(1, 6)),
+  seed: Number.isInteger
+})
+
+/** The forms of Veo 3.1 at a path. `references` is served for the full model only. */
+const veoAt = (path, resolutions, hasReferences = false) => ({
+  [path]: { required: ["prompt"], fields: veo(resolutions, ["16:9", "9:16"]) },
+  [`${path}/image-to-video`]: {
+    required: ["prompt", "image_url"],
+    fields: { ...veo(resolutions), image_url: isUrl }
+  },
+  [`${path}/first-last-frame-to-video`]: {
+    required: ["prompt", "first_frame_url", "last_frame_url"],
+    fields: { ...veo(resolutions), first_frame_url: isUrl, last_frame_url: isUrl }
+  },
+  ...(hasReferences
+    ? {
+        [`${path}/reference-to-video`]: {
+          required: ["prompt", "image_urls"],
+          fields: { ...veo(resolutions, ["16:9", "9:16"]), duration: oneOf("8s"), image_urls: urls(3) }
+        }
+      }
+    : {})
+})
+
+const kling = {
+  prompt: isText,
+  negative_prompt: isText,
+  duration: texts(range(3, 15)),
+  generate_audio: isBoolean,
+  cfg_scale: isFraction
+}
+
+const klingAt = (path) => ({
+  [`${path}/text-to-video`]: { required: [], fields: { ...kling, aspect_ratio: oneOf("16:9", "9:16", "1:1") } },
+  [`${path}/image-to-video`]: {
+    required: ["start_image_url"],
+    fields: { ...kling, start_image_url: isUrl, end_image_url: isUrl }
+  }
+})
+
+const klingTurbo = { prompt: isText, duration: texts(range(3, 15)) }
+
+const seedance = (most, resolutions) => ({
+  prompt: isText,
+  duration: oneOf("auto", ...range(4, most).map(String)),
+  resolution: oneOf(...resolutions),
+  aspect_ratio: oneOf("auto", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16"),
+  generate_audio: isBoolean
+})
+
+/** Seedance 2.0 takes a seed, and 2.5 does not. */
+const seedanceAt = (path, fields) => ({
+  [`${path}/text-to-video`]: { required: ["prompt"], fields },
+  [`${path}/image-to-video`]: {
+    required: ["prompt", "image_url"],
+    fields: { ...fields, aspect_ratio: oneOf("auto"), image_url: isUrl, end_image_url: isUrl }
+  },
+  [`${path}/reference-to-video`]: {
     required: ["prompt"],
-    fields: {
-      prompt: isText,
-      negative_prompt: isText,
-      duration: oneOf("4s", "6s", "8s"),
-      resolution: oneOf("720p", "1080p", "4k"),
-      aspect_ratio: oneOf("16:9", "9:16"),
-      generate_audio: isBoolean,
-      auto_fix: isBoolean,
-      safety_tolerance: oneOf("1", "2", "3", "4", "5", "6"),
-      seed: Number.isInteger
-    }
+    fields: { ...fields, image_urls: urls(9), video_urls: urls(3), audio_urls: urls(3) }
+  }
+})
+
+const hailuo3 = {
+  prompt: isText,
+  duration: oneOf(...range(5, 15)),
+  resolution: oneOf("480P", "768P", "2K", "4K"),
+  prompt_expansion_mode: isText,
+  enable_safety_checker: isBoolean,
+  seed: Number.isInteger
+}
+
+const wan3 = {
+  prompt: isText,
+  duration: oneOf(...range(2, 30)),
+  resolution: oneOf("480p", "720p", "1080p"),
+  aspect_ratio: oneOf("adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"),
+  audio: isBoolean,
+  enable_prompt_expansion: isBoolean,
+  enable_safety_checker: isBoolean,
+  enable_thinking: isBoolean,
+  seed: Number.isInteger
+}
+
+const grok = {
+  prompt: isText,
+  duration: oneOf(...range(1, 15)),
+  resolution: oneOf("480p", "720p"),
+  aspect_ratio: oneOf("auto", "16:9", "4:3", "3:2", "1:1", "2:3", "3:4", "9:16")
+}
+
+/** The inputs of the models, and the fields that they require. */
+const models = {
+  ...veoAt("fal-ai/veo3.1", ["720p", "1080p", "4k"], true),
+  ...veoAt("fal-ai/veo3.1/fast", ["720p", "1080p", "4k"]),
+  ...veoAt("fal-ai/veo3.1/lite", ["720p", "1080p"]),
+  ...klingAt("fal-ai/kling-video/v3/pro"),
+  ...klingAt("fal-ai/kling-video/v3/standard"),
+  "fal-ai/kling-video/v3/turbo/pro/text-to-video": {
+    required: [],
+    fields: { ...klingTurbo, aspect_ratio: oneOf("16:9", "9:16", "1:1") }
+  },
+  "fal-ai/kling-video/v3/turbo/pro/image-to-video": {
+    required: ["image_url"],
+    fields: { ...klingTurbo, image_url: isUrl }
   },
   "fal-ai/kling-video/v2.5-turbo/pro/image-to-video": {
     required: ["prompt", "image_url"],
@@ -45,7 +149,7 @@ const models = {
       image_url: isUrl,
       tail_image_url: isUrl,
       duration: oneOf("5", "10"),
-      cfg_scale: (value) => typeof value === "number" && value >= 0 && value <= 1
+      cfg_scale: isFraction
     }
   },
   "fal-ai/minimax/hailuo-02/standard/image-to-video": {
@@ -59,6 +163,24 @@ const models = {
       prompt_optimizer: isBoolean
     }
   },
+  "minimax/h3/text-to-video": {
+    required: ["prompt"],
+    fields: { ...hailuo3, aspect_ratio: oneOf("21:9", "16:9", "4:3", "1:1", "3:4", "9:16") }
+  },
+  "minimax/h3/image-to-video": {
+    required: ["prompt"],
+    fields: { ...hailuo3, image_url: isUrl, end_image_url: isUrl }
+  },
+  "minimax/h3/reference-to-video": {
+    required: ["prompt"],
+    fields: {
+      ...hailuo3,
+      aspect_ratio: oneOf("adaptive", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16"),
+      reference_image_urls: urls(9),
+      reference_video_urls: urls(3),
+      reference_audio_urls: urls(3)
+    }
+  },
   "fal-ai/ltx-2.3/text-to-video": {
     required: ["prompt"],
     fields: {
@@ -70,19 +192,30 @@ const models = {
       generate_audio: isBoolean
     }
   },
-  "bytedance/seedance-2.0/reference-to-video": {
+  ...seedanceAt("bytedance/seedance-2.0", { ...seedance(15, ["480p", "720p", "1080p"]), seed: Number.isInteger }),
+  ...seedanceAt("bytedance/seedance-2.0/fast", { ...seedance(15, ["480p", "720p"]), seed: Number.isInteger }),
+  ...seedanceAt("bytedance/seedance-2.5", seedance(30, ["480p", "720p", "1080p"])),
+  "alibaba/wan-3.0/text-to-video": { required: ["prompt"], fields: wan3 },
+  "alibaba/wan-3.0/image-to-video": {
+    required: ["start_image_url"],
+    fields: { ...wan3, start_image_url: isUrl, end_image_url: isUrl }
+  },
+  "alibaba/wan-3.0/reference-to-video": {
     required: ["prompt"],
-    fields: {
-      prompt: isText,
-      image_urls: (value) => Array.isArray(value) && value.length <= 9 && value.every(isUrl),
-      video_urls: (value) => Array.isArray(value) && value.length <= 3 && value.every(isUrl),
-      audio_urls: (value) => Array.isArray(value) && value.length <= 3 && value.every(isUrl),
-      duration: oneOf("auto", ...Array.from({ length: 12 }, (_, index) => String(index + 4))),
-      resolution: oneOf("480p", "720p", "1080p"),
-      aspect_ratio: oneOf("auto", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16"),
-      generate_audio: isBoolean,
-      seed: Number.isInteger
-    }
+    fields: { ...wan3, reference_image_urls: urls(10), reference_audio_urls: urls(5), reference_video_urls: urls(5) }
+  },
+  "xai/grok-imagine-video/text-to-video": { required: ["prompt"], fields: grok },
+  "xai/grok-imagine-video/image-to-video": {
+    required: ["prompt", "image_url"],
+    fields: { ...grok, image_url: isUrl }
+  },
+  "xai/grok-imagine-video/reference-to-video": {
+    required: ["prompt", "reference_image_urls"],
+    fields: { ...grok, duration: oneOf(...range(1, 10)), reference_image_urls: urls(7) }
+  },
+  "xai/grok-imagine-video/v1.5/image-to-video": {
+    required: ["prompt", "image_url"],
+    fields: { prompt: isText, duration: grok.duration, resolution: grok.resolution, image_url: isUrl }
   },
   "topaz/upscale/video/creative": {
     required: ["video_url"],
@@ -96,14 +229,6 @@ const models = {
       target_fps: (value) => Number.isInteger(value) && value >= 16 && value <= 60,
       H264_output: isBoolean
     }
-  },
-  "fal-ai/kling-video/v3/turbo/pro/text-to-video": {
-    required: [],
-    fields: {
-      prompt: isText,
-      aspect_ratio: oneOf("16:9", "9:16", "1:1"),
-      duration: oneOf(...Array.from({ length: 13 }, (_, index) => String(index + 3)))
-    }
   }
 }
 
@@ -112,7 +237,7 @@ const errorsOf = (input, { fields, required }) => [
     .filter((name) => input[name] === undefined)
     .map((name) => ({ loc: ["body", name], msg: "Field required", type: "missing", input })),
   ...Object.entries(input).flatMap(([name, value]) =>
-    // Models ignore the fields that they do not know.
+    // Models ignore the fields that they do not know. A test may ask for them.
     fields[name]?.(value) === false
       ? [{ loc: ["body", name], msg: "unexpected value; permitted values differ", type: "literal_error", input: value }]
       : []
@@ -122,9 +247,10 @@ const errorsOf = (input, { fields, required }) => [
 export const startFalDouble = async ({ keys, port }) => {
   const accepted = new Set(keys)
   const jobs = makeJobs()
+  const unknown = []
 
   /** The URLs of a job have the owner and the name of the app, and not the rest of the path. */
-  const urls = (job, { headers }) => {
+  const linksTo = (job, { headers }) => {
     const base = `http://${headers.host}/${job.app}/requests/${job.id}`
     return { response_url: base, status_url: `${base}/status`, cancel_url: `${base}/cancel` }
   }
@@ -139,6 +265,7 @@ export const startFalDouble = async ({ keys, port }) => {
       return refusal(400, "The request body is not valid JSON.")
     }
     const app = path.split("/").slice(0, 2).join("/")
+    unknown.push(...Object.keys(input).filter((name) => !Object.hasOwn(model.fields, name)))
     const job = Object.assign(jobs.create(input), { app, model })
     return {
       body: {
@@ -147,7 +274,7 @@ export const startFalDouble = async ({ keys, port }) => {
         queue_position: 0,
         logs: null,
         metrics: {},
-        ...urls(job, request)
+        ...linksTo(job, request)
       }
     }
   }
@@ -156,7 +283,7 @@ export const startFalDouble = async ({ keys, port }) => {
   const isFailed = (job) => job.outcome === "fail" || isInvalid(job)
 
   const status = (job, request) => {
-    const common = { request_id: job.id, logs: null, ...urls(job, request) }
+    const common = { request_id: job.id, logs: null, ...linksTo(job, request) }
     if (job.isCanceled) return refusal(404, "Request not found")
     const phase = jobs.phaseOf(job)
     if (phase === "queued") return { status: 202, body: { status: "IN_QUEUE", queue_position: 1, ...common } }
@@ -200,7 +327,7 @@ export const startFalDouble = async ({ keys, port }) => {
     return isPoll ? status(job, request) : result(job, request)
   }
 
-  return { ...(await startDouble({ port, answerTo })), jobs }
+  return { ...(await startDouble({ port, answerTo })), jobs, unknown }
 }
 
 await startByHand(import.meta.url, startFalDouble)

@@ -5,13 +5,16 @@
 import type { Issue } from "@model-gateway/core/GatewayError"
 import { AspectRatio, Resolution } from "@model-gateway/core/Video"
 import { Schema } from "effect"
-import type { MicroCredits } from "@model-gateway/offers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { VideoModel } from "@model-gateway/offers/Model"
 import * as Passthrough from "@model-gateway/offers/Passthrough"
 import { type Charge, videoCost } from "@model-gateway/offers/Pricing"
 import { unsupported, usedReferences, type VideoCapabilities, type VideoRequest } from "@model-gateway/offers/Video"
 
 const Seconds = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3600 }))
+
+/** In micro-credits. */
+const Price = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 /** The model's names of the fields. A field without a name is one that the model does not have. */
 const Fields = Schema.Struct({
@@ -66,8 +69,14 @@ export const Parameters = Schema.Struct({
   ),
   /** The maximum number of images in `input_references`. Default: no limit. */
   max_reference_images: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
+  /** Whether a request has frame images or image references, but not both. Default: false. */
+  frames_or_references: Schema.optionalKey(Schema.Boolean),
   /** Whether audio is used only beside an image in `input_references`. Default: false. */
   audio_needs_image: Schema.optionalKey(Schema.Boolean),
+  /** What each image of a request costs in addition, in micro-credits. Default: nothing. */
+  image_price: Schema.optionalKey(Price),
+  /** What each audio that is used costs in addition, in micro-credits. Default: nothing. */
+  audio_price: Schema.optionalKey(Price),
   /** Whether the video has audio if the request does not say. Default: false. */
   audio: Schema.optionalKey(Schema.Boolean),
   /** Whether the model needs a first frame. Default: false. */
@@ -95,7 +104,7 @@ const audioOf = (parameters: Parameters, { generate_audio }: VideoRequest): bool
   generate_audio ?? parameters.audio ?? false
 
 /** What a model with these parameters supports. */
-const capabilitiesOf = (parameters: Parameters): VideoCapabilities => ({
+export const capabilitiesOf = (parameters: Parameters): VideoCapabilities => ({
   resolutions: parameters.resolutions,
   aspect_ratios: parameters.aspect_ratios,
   default_duration: defaultDuration(parameters),
@@ -191,6 +200,15 @@ const frameOf = ({ frame_images }: VideoRequest, type: "first_frame" | "last_fra
 const issue = (isWrong: boolean, path: string, message: string): ReadonlyArray<Issue> =>
   isWrong ? [{ path, message }] : []
 
+/** The issues of a request with both frame images and image references. Either may be left out. */
+export const mixedIssues = (id: string, request: VideoRequest): ReadonlyArray<Issue> => {
+  const { frame_images = [], input_references = [] } = request
+  const isMixed = frame_images.length > 0 && input_references.some(({ type }) => type === "image_url")
+  return ["input_references", "frame_images"].flatMap((path) =>
+    issue(isMixed, path, `${id} takes frame images or references, not both`)
+  )
+}
+
 /** What the model does not support in the request, beyond what its capabilities say. */
 const furtherIssues = (
   { publicId: id }: VideoModel,
@@ -217,7 +235,8 @@ const furtherIssues = (
       last !== undefined && fields.last_frame !== undefined && first === undefined,
       "frame_images",
       `${id} takes a last frame with a first one only`
-    )
+    ),
+    ...(parameters.frames_or_references === true ? mixedIssues(id, request) : [])
   ]
 }
 
@@ -268,13 +287,27 @@ export const inputOf = (parameters: Parameters, request: VideoRequest): Readonly
   return Object.fromEntries([...present(replaceable), ...Object.entries(request.options ?? {}), ...present(decided)])
 }
 
+/** The price of the images and the audio of the request. */
+const mediaCostOf = (parameters: Parameters, request: VideoRequest): number => {
+  const { frame_images = [], input_references = [] } = request
+  const used = usedReferences(request, capabilitiesOf(parameters))
+  const images = input_references.filter(({ type }) => type === "image_url").length
+  const audios = input_references.filter(({ type }) => type === "audio_url").length
+  return (
+    (frame_images.length + (used.includes("image") ? images : 0)) * (parameters.image_price ?? 0) +
+    (used.includes("audio") ? audios : 0) * (parameters.audio_price ?? 0)
+  )
+}
+
 /** The price of the request. */
-const costOf = ({ pricing }: VideoModel, parameters: Parameters, request: VideoRequest): MicroCredits =>
-  videoCost(pricing, {
-    seconds: request.duration ?? defaultDuration(parameters),
-    resolution: resolutionOf(parameters, request),
-    audio: audioOf(parameters, request)
-  })
+const costOf = ({ pricing }: VideoModel, parameters: Parameters, request: VideoRequest): MicroCredits.MicroCredits =>
+  MicroCredits.make(
+    videoCost(pricing, {
+      seconds: request.duration ?? defaultDuration(parameters),
+      resolution: resolutionOf(parameters, request),
+      audio: audioOf(parameters, request)
+    }) + mediaCostOf(parameters, request)
+  )
 
 /** The charge of the finished request. The upstreams bill by what was asked for. */
 const chargeOf = (model: VideoModel, parameters: Parameters, request: VideoRequest, videos: number): Charge => ({
@@ -288,7 +321,9 @@ export interface Input<in Handle> {
   readonly passthrough: Passthrough.Passthrough
   /** What the model does not support in the request. */
   readonly issues: (request: VideoRequest) => ReadonlyArray<Issue>
-  readonly quote: (request: VideoRequest) => MicroCredits
+  /** What the model ignores of the request. Default: what follows from the capabilities. */
+  readonly ignored?: (request: VideoRequest) => ReadonlyArray<string>
+  readonly quote: (request: VideoRequest) => MicroCredits.MicroCredits
   /** The charge of a finished job. */
   readonly charge: (request: VideoRequest, handle: Handle, videos: number) => Charge
 }

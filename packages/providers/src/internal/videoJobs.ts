@@ -39,6 +39,8 @@ export type Status =
       readonly outputs: number
       /** What the upstream counted, beside seconds and videos. */
       readonly usage?: Charge["usage"]
+      /** What the upstream billed, if it says so. Default: the price of the request. */
+      readonly cost?: Charge["cost"]
     }
 
 /** A failed job. */
@@ -112,7 +114,7 @@ export const offer = <Handle extends JobHandle>(
     pricing: model.pricing,
     capabilities,
     passthrough,
-    ignored: (request) => ignored(request, capabilities, model.publicId),
+    ignored: input.ignored ?? ((request) => ignored(request, capabilities, model.publicId)),
     isIdempotent: false,
     ...(api.pollInterval === undefined ? {} : { pollInterval: api.pollInterval }),
     quote: (request) => input.quote(withPair(request)),
@@ -132,9 +134,13 @@ export const offer = <Handle extends JobHandle>(
         return { ...status, message: SafeMessage.withoutSecrets(status.message, secrets) }
       }
       if (status.status !== "completed") return status
-      const { outputs, usage } = status
+      const { cost, outputs, usage } = status
       const charge = input.charge(withPair(request), job, outputs)
-      return { status: "completed", outputs, charge: { ...charge, usage: { ...charge.usage, ...usage } } }
+      return {
+        status: "completed",
+        outputs,
+        charge: { cost: cost ?? charge.cost, usage: { ...charge.usage, ...usage } }
+      }
     }),
     // Links expire, so they are asked for when they are needed.
     content: ({ handle, index }, credential) =>

@@ -1,5 +1,5 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Effect, Redacted, type Scope, Stream } from "effect"
+import { Effect, Redacted, Result, type Scope, Stream } from "effect"
 import { assert } from "@effect/vitest"
 import type { Adapter, Upstream } from "@model-gateway/offers/Adapter"
 import { gatewayCredential, type VideoOffer } from "@model-gateway/offers/Offer"
@@ -17,7 +17,7 @@ export const undici = Effect.provide(NodeHttpClient.layerUndici)
 
 export const request: VideoRequest = { prompt: "a harbor at dawn" }
 
-const frame = <Type extends "first_frame" | "last_frame">(url: string, frame_type: Type) =>
+export const frame = <Type extends "first_frame" | "last_frame">(url: string, frame_type: Type) =>
   ({ type: "image_url", image_url: { url }, frame_type }) as const
 
 export const image = frame("https://example.com/a.png", "first_frame")
@@ -35,28 +35,65 @@ export const started = <D extends JobDouble>(
 /** A call of a vendor's SDK. */
 export const attempt = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: (error) => error })
 
+/** What a request may be made from, besides text. */
+interface Media {
+  readonly first: typeof image
+  readonly last: typeof last
+  readonly reference: string
+}
+
+const links: Media = { first: image, last, reference: "https://example.com/c.png" }
+
+/** The requests that a model takes: from text, from frames, and from as many references as it takes. */
+const formsOf = (offer: VideoOffer, { first, last, reference }: Media): ReadonlyArray<VideoRequest> => {
+  const { frame_images, last_frame = true, max_reference_images = 1, references = [] } = offer.capabilities
+  const still = { type: "image_url", image_url: { url: reference } } as const
+  const withText = Result.isSuccess(Effect.runSync(Effect.result(offer.check(request))))
+  return [
+    ...(withText ? [request] : []),
+    ...(frame_images ? [{ ...request, frame_images: [first] }] : []),
+    ...(frame_images && last_frame ? [{ ...request, frame_images: [first, last] }] : []),
+    ...(references.includes("image")
+      ? [{ ...request, input_references: Array.from({ length: max_reference_images }, () => still) }]
+      : [])
+  ]
+}
+
+const nameOf = ({ frame_images, input_references }: VideoRequest): string =>
+  `from ${frame_images?.length ?? 0} frames and ${input_references?.length ?? 0} references`
+
 /**
- * Makes a video of every built-in model that makes one by itself, at each of its durations and
- * resolutions.
+ * Makes a video of every built-in model that makes one by itself: in each form, at its shortest and
+ * longest duration, and at each resolution. What the offer accepts, the upstream must accept, and
+ * the charge is the quote.
  */
-export const makeAll = Effect.fnUntraced(function* (adapter: Adapter, baseUrl: string) {
+export const makeAll = Effect.fnUntraced(function* (adapter: Adapter, baseUrl: string, media: Media = links) {
   for (const { publicId } of adapter.models) {
     const { follow, offer, submit } = yield* offered(adapter, baseUrl, publicId)
-    const { default_duration, frame_images, max_duration, resolutions, upscale } = offer.capabilities
+    const { durations = [], resolutions, upscale } = offer.capabilities
     if (upscale) continue
-    for (const duration of [undefined, default_duration, max_duration]) {
-      for (const resolution of [undefined, ...resolutions]) {
-        const wanted: VideoRequest = {
-          ...request,
-          ...(duration === undefined ? {} : { duration }),
-          ...(resolution === undefined ? {} : { resolution }),
-          ...(frame_images ? { frame_images: [image] } : {})
-        }
+    const made = new Set<string | number | undefined>()
+    const forms = formsOf(offer, media)
+    const ends = [...new Set([durations[0], durations.at(-1)])]
+    for (const form of forms) {
+      const requests: ReadonlyArray<VideoRequest> = [
+        form,
+        ...resolutions.map((resolution) => ({ ...form, resolution })),
+        ...ends.map((duration) => ({ ...form, ...(duration === undefined ? {} : { duration }) }))
+      ]
+      for (const wanted of requests) {
+        // A resolution or a duration may be for other forms.
+        if (Result.isFailure(yield* Effect.result(offer.check(wanted)))) continue
         const status = yield* follow(yield* submit(wanted), wanted)
-        assert.strictEqual(status.status, "completed")
-        assert.strictEqual(status.status === "completed" && status.charge.cost, offer.quote(wanted))
+        const where = `${publicId}: ${JSON.stringify(wanted)}`
+        assert.strictEqual(status.status, "completed", where)
+        assert.strictEqual(status.status === "completed" && status.charge.cost, offer.quote(wanted), where)
         assert.isAbove(offer.quote(wanted), 0)
+        made.add(nameOf(form)).add(wanted.duration).add(wanted.resolution)
       }
+    }
+    for (const each of [...resolutions, ...ends, ...forms.map(nameOf)]) {
+      assert.isTrue(made.has(each), `${publicId}: no video of ${each}`)
     }
   }
 })
