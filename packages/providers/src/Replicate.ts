@@ -45,10 +45,22 @@ type Prediction = typeof Prediction.Type
 
 const isText = Schema.is(Schema.String)
 const isTexts = Schema.is(Schema.Array(Schema.String))
+const isObject = Schema.is(Schema.Record(Schema.String, Schema.Unknown))
 
-/** The links to the videos. Replicate deletes them an hour after the prediction. */
+const textsOf = (value: unknown): ReadonlyArray<string> => (isText(value) ? [value] : isTexts(value) ? value : [])
+
+/** Where models put a video that return an object. */
+const members = ["video", "url", "output"]
+
+/**
+ * The links to the videos: the output itself, or a member of an object, also of a list of objects.
+ * The form is the model's own. Replicate deletes the videos an hour after the prediction.
+ */
 const linksOf = ({ output }: Prediction): ReadonlyArray<string> =>
-  isText(output) ? [output] : isTexts(output) ? output : []
+  (Array.isArray(output) ? output : [output]).flatMap((value: unknown) => {
+    if (!isObject(value)) return textsOf(value)
+    return members.map((name) => textsOf(value[name])).find((texts) => texts.length > 0) ?? []
+  })
 
 const statusOf = (prediction: Prediction): VideoJobs.Status => {
   switch (prediction.status) {

@@ -92,6 +92,31 @@ describe("Replicate", () => {
     }).pipe(undici)
   )
 
+  it.live("finds the video in an object, also in one of a list", () =>
+    Effect.gen(function* () {
+      const { content, follow, replicate, submit } = yield* at()
+      const forms: ReadonlyArray<readonly [(link: string) => unknown, number]> = [
+        [(link) => ({ video: link, seed: 7 }), 1],
+        [(link) => ({ url: link }), 1],
+        [(link) => ({ output: [link, link] }), 2],
+        [(link) => [{ url: link }, { url: link }], 2],
+        [(link) => ({ video: null, output: link }), 1],
+        [(link) => [link], 1]
+      ]
+      for (const [form, outputs] of forms) {
+        replicate.outputAs(form)
+        const handle = yield* submit(request)
+        assert.deepInclude(yield* follow(handle, request), { status: "completed", outputs })
+        assert.deepStrictEqual(yield* content(handle, request, outputs - 1), Buffer.from(video))
+      }
+      // One level only, and no other member: what is in there is not known to be the video.
+      for (const form of [(link: string) => ({ result: { video: link } }), (link: string) => ({ thumbnail: link })]) {
+        replicate.outputAs(form)
+        assert.deepInclude(yield* follow(yield* submit(request), request), { status: "completed", outputs: 0 })
+      }
+    }).pipe(undici)
+  )
+
   it.live("writes the input as the model's page says, with everything that the price depends on", () =>
     Effect.gen(function* () {
       const { replicate, submit } = yield* at()
@@ -330,7 +355,7 @@ describe("Replicate", () => {
     }).pipe(undici)
   )
 
-  it.live("offers every built-in model at each of its durations and resolutions, at the price of the quote", () =>
+  it.live("offers every built-in model in each of its forms, at the price of the quote", () =>
     Effect.gen(function* () {
       yield* makeAll(Replicate.adapter, `${(yield* double).url}/v1`)
     }).pipe(undici)

@@ -33,6 +33,17 @@ describe("the double, called by Replicate's SDK", () => {
     })
   )
 
+  it.live("hands out a video in an object", () =>
+    Effect.gen(function* () {
+      const { outputAs, url } = yield* double
+      outputAs((link) => ({ video: link }))
+      const output = yield* attempt(() =>
+        client(url).run("google/veo-3.1-fast", { input, wait: { mode: "poll", interval: 5 } })
+      )
+      assert.hasAllKeys(output, ["video"])
+    })
+  )
+
   it.live("starts, cancels and fails predictions", () =>
     Effect.gen(function* () {
       const { jobs, url } = yield* double

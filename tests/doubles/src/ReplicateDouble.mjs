@@ -35,8 +35,57 @@ const seedance = {
   seed: Number.isInteger
 }
 
-/** The inputs of the models, as on their pages. `prompt` is required. */
+const isSeconds = (min, max) => (value) => Number.isInteger(value) && value >= min && value <= max
+const areUrls = (most) => (value) => Array.isArray(value) && value.length <= most && value.every(isUrl)
+
+const seedance2 = {
+  prompt: isText,
+  image: isUrl,
+  last_frame_image: isUrl,
+  duration: (value) => value === -1 || isSeconds(1, 15)(value),
+  resolution: oneOf("480p", "720p"),
+  aspect_ratio: oneOf("16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "adaptive"),
+  generate_audio: isBoolean,
+  reference_images: areUrls(9),
+  reference_videos: areUrls(3),
+  reference_audios: areUrls(3),
+  seed: Number.isInteger
+}
+
+/** The inputs of the models, as on their pages. `prompt` is required, or an image alone is enough. */
 const models = {
+  "bytedance/seedance-2.0": seedance2,
+  "bytedance/seedance-2.0-fast": seedance2,
+  "kwaivgi/kling-v3-video": {
+    prompt: isText,
+    negative_prompt: isText,
+    start_image: isUrl,
+    end_image: isUrl,
+    duration: isSeconds(3, 15),
+    mode: oneOf("standard", "pro"),
+    aspect_ratio: oneOf("16:9", "9:16", "1:1"),
+    generate_audio: isBoolean
+  },
+  "wan-video/wan-2.7-i2v": {
+    prompt: isText,
+    negative_prompt: isText,
+    enable_prompt_expansion: isBoolean,
+    first_frame: isUrl,
+    last_frame: isUrl,
+    first_clip: isUrl,
+    audio: isUrl,
+    duration: isSeconds(2, 15),
+    resolution: oneOf("720p", "1080p"),
+    seed: Number.isInteger
+  },
+  "xai/grok-imagine-video": {
+    prompt: isText,
+    image: isUrl,
+    video: isUrl,
+    duration: isSeconds(1, 15),
+    resolution: oneOf("480p", "720p"),
+    aspect_ratio: oneOf("auto", "16:9", "4:3", "1:1", "9:16", "3:4", "3:2", "2:3")
+  },
   "google/veo-3.1-fast": {
     prompt: isText,
     negative_prompt: isText,
@@ -70,7 +119,7 @@ const invalid = (...problems) =>
 const problemsOf = (input, fields) => {
   if (typeof input !== "object" || input === null) return ["input is required"]
   return [
-    ...(input.prompt === undefined ? ["input: prompt is required"] : []),
+    ...(input.prompt === undefined && fields.first_clip === undefined ? ["input: prompt is required"] : []),
     ...Object.entries(input).flatMap(([name, value]) => {
       if (!Object.hasOwn(fields, name)) return [`input: Additional property ${name} is not allowed`]
       return fields[name](value) ? [] : [`input.${name}: Does not match the schema`]
@@ -84,6 +133,7 @@ const newId = () => randomBytes(13).toString("hex")
 export const startReplicateDouble = async ({ keys, port }) => {
   const accepted = new Set(keys)
   const jobs = makeJobs({ newId })
+  const shapes = []
 
   const statusOf = (job) => {
     if (job.isCanceled) return "canceled"
@@ -96,6 +146,8 @@ export const startReplicateDouble = async ({ keys, port }) => {
   const outputOf = (job, request) => {
     if (job.outcome === "empty") return null
     const link = jobs.link(job, request)
+    if (job.shape === undefined && shapes.length > 0) job.shape = shapes.shift()
+    if (job.shape !== undefined) return job.shape(link)
     return Object.hasOwn(models, job.model) ? link : [link]
   }
 
@@ -170,7 +222,7 @@ export const startReplicateDouble = async ({ keys, port }) => {
     return refusal(404, documentedMessages[404])
   }
 
-  return { ...(await startDouble({ port, answerTo })), jobs }
+  return { ...(await startDouble({ port, answerTo })), jobs, outputAs: (...next) => shapes.push(...next) }
 }
 
 await startByHand(import.meta.url, startReplicateDouble)
