@@ -72,7 +72,10 @@ export const VideoModel = Schema.Struct({
    */
   pricing_skus: Schema.Record(Schema.String, Price),
   pricing: Pricing,
-  /** Seconds of a video whose request has no `duration`. 0: as long as the video to upscale. */
+  /**
+   * Seconds of a video whose request has no `duration`. 0: the model chooses, or as long as the
+   * video to upscale.
+   */
   default_duration: Schema.Finite,
   /** Whether requests cost nothing and count toward the key's daily free requests. */
   is_free: Schema.Boolean,

@@ -130,7 +130,10 @@ export interface VideoSize {
 export interface VideoCapabilities {
   readonly resolutions: ReadonlyArray<Resolution>
   readonly aspect_ratios: ReadonlyArray<AspectRatio>
-  /** Duration in seconds if the request has none. 0 if it is that of the video to upscale. */
+  /**
+   * Duration in seconds if the request has none. 0 if the model chooses it, or if it is that of the
+   * video to upscale.
+   */
   readonly default_duration: number
   /** Maximum duration in seconds. */
   readonly max_duration: number

@@ -32,6 +32,61 @@ describe("the double, called by Runway's SDK", () => {
     })
   )
 
+  it.live("makes videos of the models of other makers, and says what they cost", () =>
+    Effect.gen(function* () {
+      const { url } = yield* double
+      const sdk = client(url)
+      const [uri, other] = ["https://example.com/a.png", "https://example.com/b.png"] as const
+      const promptText = "a harbor"
+      const frames = [
+        { uri, position: "first" as const },
+        { uri: other, position: "last" as const }
+      ]
+      const made = [
+        yield* attempt(() =>
+          sdk.imageToVideo.create({ model: "veo3.1", promptImage: frames, ratio: "1280:720", duration: 4, audio: true })
+        ),
+        yield* attempt(() =>
+          sdk.textToVideo.create({
+            model: "seedance2",
+            promptText,
+            references: [{ uri }],
+            referenceAudio: [{ type: "audio", uri: "https://example.com/c.mp3" }],
+            ratio: "3840:2160",
+            duration: "auto"
+          })
+        ),
+        yield* attempt(() =>
+          sdk.textToVideo.create({
+            model: "hailuo3",
+            promptText,
+            ratio: "16:9",
+            resolution: "2k",
+            references: [{ uri }]
+          })
+        ),
+        yield* attempt(() =>
+          sdk.imageToVideo.create({ model: "wan3", promptText, promptImage: frames, ratio: "auto_480p", audio: false })
+        ),
+        yield* attempt(() =>
+          sdk.imageToVideo.create({
+            model: "grok_imagine_1_5",
+            promptImage: [{ uri, position: "first" }],
+            resolution: "720p"
+          })
+        )
+      ]
+      const costs: Array<number> = []
+      for (const { id } of made) {
+        yield* retrieve(sdk, id)
+        const done = yield* retrieve(sdk, id)
+        if (done.status !== "SUCCEEDED") return assert.fail(done.status)
+        costs.push(done.cost.credits)
+      }
+      assert.deepStrictEqual(costs, [160, 900, 77, 25, 81])
+    })
+  )
+
   it.live("reports tasks that failed, are lost or canceled", () =>
     Effect.gen(function* () {
       const { failWith, jobs, url } = yield* double

@@ -9,6 +9,8 @@ export declare const emptyAccount: string
 export interface RunwayDouble extends JobDouble {
   /** Sets the failure codes of the next tasks that fail. Default: one without a code. */
   readonly failWith: (...codes: ReadonlyArray<string>) => void
+  /** Sets what the next tasks that succeed say of their cost. Default: the documented price. */
+  readonly billAs: (...costs: ReadonlyArray<{ readonly cost?: { readonly credits: number } | null }>) => void
 }
 
 export declare const startRunwayDouble: (options: StartOptions & { readonly polls?: number }) => Promise<RunwayDouble>

@@ -67,7 +67,7 @@ export const complete = (
   capabilities: VideoCapabilities
 ): typeof Request.Type & { readonly generate_audio: boolean } => ({
   ...request,
-  // A model without a default makes a video as long as the given one.
+  // A model without a default chooses, or makes a video as long as the given one.
   ...(capabilities.default_duration === 0 ? {} : { duration: request.duration ?? capabilities.default_duration }),
   generate_audio: request.generate_audio ?? capabilities.generate_audio
 })
