@@ -54,20 +54,32 @@ export const Parameters = Schema.Struct({
   sizes,
   /** The maximum number of images in `input_references`. Default: it takes none. */
   max_reference_images,
+  /** Whether it takes a last frame too. Default: false. */
+  last_frame: Schema.optionalKey(Schema.Boolean),
+  /** The longest video with a last frame, in seconds. Default: as without one. */
+  max_last_frame_duration: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
   prompt_optional,
   options,
   refused_options
 })
 
+type Parameters = typeof Parameters.Type
+
 /** The names of Google's fields are the same for all models, and every video has audio. */
-const inputOf = (parameters: typeof Parameters.Type): VideoInput.Parameters => ({
+const inputOf = ({
+  last_frame,
+  max_last_frame_duration: _longest,
+  ...parameters
+}: Parameters): VideoInput.Parameters => ({
   ...parameters,
+  frames_or_references: true,
   fields: {
     duration: "duration",
     resolution: "resolution",
     aspect_ratio: "aspect_ratio",
     seed: "seed",
     first_frame: "image",
+    ...(last_frame === true ? { last_frame: "last_image" } : {}),
     ...(parameters.max_reference_images === undefined ? {} : { reference_images: "images" })
   },
   duration_form: "string_s",
@@ -94,9 +106,13 @@ const inline = (url: string) => {
   return { type: "image", mime_type, data }
 }
 
-/** The request's images with their paths: references, or a first frame. */
+/** The request's images with their paths: references, or the first frame and then the last one. */
 const imagesOf = ({ frame_images = [], input_references = [] }: VideoRequest) => [
-  ...frame_images.map(({ image_url: { url } }, index) => ({ path: `frame_images.${index}`, url })),
+  ...(["first_frame", "last_frame"] as const).flatMap((type) =>
+    frame_images.flatMap(({ frame_type, image_url: { url } }, index) =>
+      frame_type === type ? [{ path: `frame_images.${index}`, url }] : []
+    )
+  ),
   ...input_references.flatMap((reference, index) =>
     reference.type === "image_url" ? [{ path: `input_references.${index}`, url: reference.image_url.url }] : []
   )
@@ -105,7 +121,14 @@ const imagesOf = ({ frame_images = [], input_references = [] }: VideoRequest) =>
 const taskOf = ({ frame_images = [] }: VideoRequest, images: number): string =>
   images === 0 ? "text_to_video" : frame_images.length > 0 ? "image_to_video" : "reference_to_video"
 
-const issueOf = ({ publicId }: VideoModel, request: VideoRequest): Issue | undefined => {
+const hasLastFrame = ({ frame_images = [] }: VideoRequest): boolean =>
+  frame_images.some(({ frame_type }) => frame_type === "last_frame")
+
+const issueOf = (
+  { publicId }: VideoModel,
+  { default_duration, durations, max_last_frame_duration = Infinity }: Parameters,
+  request: VideoRequest
+): Issue | undefined => {
   const images = imagesOf(request)
   const linked = images.find(({ url }) => !dataUri.test(url))
   if (linked !== undefined) {
@@ -114,15 +137,20 @@ const issueOf = ({ publicId }: VideoModel, request: VideoRequest): Issue | undef
       message: `${publicId} takes images as data:image/…;base64, URIs only`
     }
   }
-  const frames = request.frame_images?.length ?? 0
-  return frames > 0 && images.length > frames
-    ? { path: "input_references", message: `${publicId} takes frame images or references, not both` }
-    : undefined
+  const { duration = default_duration ?? durations[0] } = request
+  if (hasLastFrame(request) && duration > max_last_frame_duration) {
+    return {
+      path: "duration",
+      message: `${publicId} makes videos of at most ${max_last_frame_duration} seconds with a last frame`
+    }
+  }
+  return undefined
 }
 
-const bodyOf = (model: VideoModel, parameters: VideoInput.Parameters, request: VideoRequest) => {
-  const written = VideoInput.inputOf(parameters, request)
-  const { aspect_ratio, duration, image: _image, images: _images, prompt, resolution, seed, ...options } = written
+const bodyOf = (model: VideoModel, parameters: Parameters, request: VideoRequest) => {
+  const written = VideoInput.inputOf(inputOf(parameters), request)
+  const { aspect_ratio, duration, prompt, resolution, seed, ...rest } = written
+  const { image: _image, images: _images, last_image: _last, ...options } = rest
   const images = imagesOf(request).map(({ url }) => inline(url))
   return {
     ...options,
@@ -223,7 +251,7 @@ const video = (
   http: UpstreamHttp.UpstreamHttp,
   upstream: Upstream,
   model: VideoModel,
-  parameters: VideoInput.Parameters
+  parameters: Parameters
 ): VideoOffer => {
   const path = (id: string) => `interactions/${encodeURIComponent(id)}`
   const read = (id: string, send: VideoJobs.Send) =>
@@ -235,9 +263,9 @@ const video = (
     )
   return VideoJobs.offer<string>(http, upstream, model, {
     module: "Google",
-    input: VideoInput.of(upstream.name, model, parameters, refused),
+    input: VideoInput.of(upstream.name, model, inputOf(parameters), refused),
     pollInterval: Duration.seconds(5),
-    issueOf: (request) => issueOf(model, request),
+    issueOf: (request) => issueOf(model, parameters, request),
     isHandle: Schema.is(Id),
     notAHandle: "no handle of Google",
     submit: (request, send) => {
@@ -293,6 +321,6 @@ export const adapter: Adapter = {
     authentication: { header: "x-goog-api-key" },
     reasonOf,
     parameters: Parameters,
-    offer: (http, upstream, model, parameters) => video(http, upstream, model, inputOf(parameters))
+    offer: video
   })
 }

@@ -9,7 +9,18 @@ import { recorded } from "@model-gateway/test-doubles/recorded"
 import type { Scripted } from "@model-gateway/test-doubles/Double"
 import { googleError, startGoogleDouble, wrongKey } from "@model-gateway/test-doubles/GoogleDouble"
 import { video } from "@model-gateway/test-doubles/JobDouble"
-import { credential, key, offered, renewLink, request, started, told, undici } from "./support/videoJobs.ts"
+import {
+  credential,
+  frame,
+  key,
+  makeAll,
+  offered,
+  renewLink,
+  request,
+  started,
+  told,
+  undici
+} from "./support/videoJobs.ts"
 
 const double = started(startGoogleDouble)
 
@@ -21,7 +32,13 @@ const at = (options: Partial<Upstream> = {}) =>
     return { google, ...(yield* offered(Google.adapter, `${google.url}/v1beta`, model, options)) }
   })
 
-const image = (url: string) => ({ type: "image_url", image_url: { url }, frame_type: "first_frame" }) as const
+const later = "google/gemini-omni-1.2-flash"
+
+const image = (url: string) => frame(url, "first_frame")
+const last = (url: string) => frame(url, "last_frame")
+
+const base64 = (name: string) => Buffer.from(name).toString("base64")
+const data = (name: string) => `data:image/png;base64,${base64(name)}`
 
 describe("Google", () => {
   it.live("makes a video, follows the redirect to it, and charges the quote", () =>
@@ -163,6 +180,59 @@ describe("Google", () => {
         yield* check({ ...request, input_references: [still, still, still, still] }),
         `input_references: ${model} takes at most 3 images, not 4`
       )
+    }).pipe(undici)
+  )
+
+  it.live("makes a video between a first and a last frame, or from references, with Gemini Omni 1.2", () =>
+    Effect.gen(function* () {
+      const google = yield* double
+      const { follow, offer, submit } = yield* offered(Google.adapter, `${google.url}/v1beta`, later)
+      // In the order of the video, whatever the order in the request.
+      const between: VideoRequest = { ...request, duration: 10, frame_images: [last(data("b")), image(data("a"))] }
+      const still = (name: string) => ({ type: "image_url", image_url: { url: data(name) } }) as const
+      const references: VideoRequest = { ...request, duration: 15, input_references: ["c", "d", "e", "f"].map(still) }
+      for (const wanted of [between, references]) {
+        assert.strictEqual((yield* follow(yield* submit(wanted), wanted)).status, "completed")
+      }
+      const sent = google.state.requests
+        .filter(({ method }) => method === "POST")
+        .map(({ text }): unknown => JSON.parse(text))
+      const inline = (name: string) => ({ type: "image", mime_type: "image/png", data: base64(name) })
+      assert.deepNestedInclude(sent[0], {
+        input: [inline("a"), inline("b"), { type: "text", text: "a harbor at dawn" }],
+        "response_format.duration": "10s",
+        "generation_config.video_config.task": "image_to_video"
+      })
+      assert.deepNestedInclude(sent[1], {
+        input: [...["c", "d", "e", "f"].map(inline), { type: "text", text: "a harbor at dawn" }],
+        "response_format.duration": "15s",
+        "generation_config.video_config.task": "reference_to_video"
+      })
+      const check = (request: VideoRequest, { check } = offer) =>
+        Effect.map(Effect.flip(check(request)), ({ reason }) => reason.message)
+      const { offer: earlier } = yield* offered(Google.adapter, `${google.url}/v1beta`, model)
+      assert.deepStrictEqual(
+        [
+          yield* check({ ...between, duration: 11 }),
+          yield* check({ ...request, frame_images: [last(data("b"))] }),
+          yield* check({ ...request, input_references: Array.from({ length: 7 }, () => still("c")) }),
+          yield* check(between, earlier)
+        ],
+        [
+          `duration: ${later} makes videos of at most 10 seconds with a last frame`,
+          `frame_images: ${later} takes a last frame with a first one only`,
+          `input_references: ${later} takes at most 6 images, not 7`,
+          `frame_images: ${model} takes no last frame`
+        ]
+      )
+    }).pipe(undici)
+  )
+
+  it.live("offers every built-in model in each of its forms, at the price of the quote", () =>
+    Effect.gen(function* () {
+      const { url } = yield* double
+      const media = { first: image(data("a")), last: last(data("b")), reference: data("c") }
+      yield* makeAll(Google.adapter, `${url}/v1beta`, media)
     }).pipe(undici)
   )
 

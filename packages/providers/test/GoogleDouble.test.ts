@@ -42,6 +42,37 @@ describe("the double, called by Google's SDK", () => {
     })
   )
 
+  it.live("takes a first and a last frame, and references, of the model that has them", () =>
+    Effect.gen(function* () {
+      const { url } = yield* double
+      const { interactions } = client(url)
+      const image = { type: "image" as const, mime_type: "image/png" as const, data: "aGFyYm9y" }
+      const made = (model: string, task: "image_to_video" | "reference_to_video", images: number, duration = "4s") =>
+        attempt(() =>
+          interactions.create({
+            ...request,
+            model,
+            input: [...Array.from({ length: images }, () => image), ...request.input],
+            response_format: { ...request.response_format, duration },
+            generation_config: { video_config: { task } }
+          })
+        )
+      for (const [task, images, duration] of [
+        ["image_to_video", 2, "10s"],
+        ["reference_to_video", 6, "15s"]
+      ] as const) {
+        const { status } = yield* made("gemini-omni-1.2-flash", task, images, duration)
+        assert.strictEqual(status, "in_progress")
+      }
+      const errors = [
+        yield* Effect.flip(made("gemini-omni-1.1-flash", "image_to_video", 2)),
+        yield* Effect.flip(made("gemini-omni-1.2-flash", "image_to_video", 2, "11s")),
+        yield* Effect.flip(made("gemini-omni-1.2-flash", "reference_to_video", 7))
+      ]
+      assert.deepStrictEqual(errors.map(statusOf), [400, 400, 400])
+    })
+  )
+
   it.live("reports jobs that failed, are lost or canceled, and what is refused", () =>
     Effect.gen(function* () {
       const { jobs, url } = yield* double

@@ -21,7 +21,11 @@ export const wrongKey = googleError(400, "INVALID_ARGUMENT", "API key not valid.
 
 const invalid = (message) => googleError(400, "INVALID_ARGUMENT", message)
 
-const models = new Set(["gemini-omni-1.1-flash", "gemini-omni-1.2-flash"])
+/** The longest videos, and the most frames and references. */
+const models = {
+  "gemini-omni-1.1-flash": { seconds: 10, frames: 1, references: 3 },
+  "gemini-omni-1.2-flash": { seconds: 15, frames: 2, references: 6 }
+}
 const fields = new Set(["model", "input", "background", "store", "response_format", "generation_config"])
 const formatFields = new Set(["type", "delivery", "duration", "resolution", "aspect_ratio"])
 
@@ -34,19 +38,25 @@ const problemOf = ({ background, generation_config = {}, input, model, response_
   const unknown = Object.keys({ ...rest }).find((name) => !fields.has(name))
   const unknownFormat = Object.keys(format).find((name) => !formatFields.has(name))
   if (unknown !== undefined || unknownFormat !== undefined) return `Unknown name "${unknown ?? unknownFormat}"`
-  if (!models.has(model)) return "Model family is not supported."
+  if (!Object.hasOwn(models, model)) return "Model family is not supported."
+  const limits = models[model]
   const parts = typeof input === "string" ? [{ type: "text", text: input }] : input
   if (!Array.isArray(parts) || parts.length === 0 || !parts.every(isPart)) return "input is invalid"
   if (background !== true) return "the double makes videos in the background only"
   if (format.type !== "video" || format.delivery !== "uri") return "response_format is invalid"
   const [, seconds] = /^(\d+)s$/.exec(format.duration ?? "5s") ?? []
-  if (seconds === undefined || seconds < 3 || seconds > 10) return "Video duration must be from 3s to 10s."
+  if (seconds === undefined || seconds < 3 || seconds > limits.seconds)
+    return `Video duration must be from 3s to ${limits.seconds}s.`
   if (!["360p", "720p", "1080p", "4k"].includes(format.resolution ?? "720p")) return "resolution is invalid"
   if (!["16:9", "9:16"].includes(format.aspect_ratio ?? "16:9")) return "aspect_ratio is invalid"
   const { task } = generation_config.video_config ?? {}
-  if (["image_to_video", "reference_to_video"].includes(task) && !parts.some(({ type }) => type === "image"))
-    return "an image is required"
-  return undefined
+  const images = parts.filter(({ type }) => type === "image").length
+  const most = { image_to_video: limits.frames, reference_to_video: limits.references }[task] ?? 0
+  if (images > most) return `the task takes at most ${most} images`
+  if (["image_to_video", "reference_to_video"].includes(task) && images === 0) return "an image is required"
+  return images === 2 && task === "image_to_video" && seconds > 10
+    ? "Video duration must be from 3s to 10s with a last frame."
+    : undefined
 }
 
 const notKnown = invalid("Invalid interaction name.")
