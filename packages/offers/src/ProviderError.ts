@@ -11,7 +11,8 @@ import { Issue } from "@model-gateway/core/GatewayError"
 import { Schema } from "effect"
 
 /**
- * The upstream rejected the request as invalid. Another provider would most likely do the same.
+ * The upstream rejected the request as invalid. Another provider would most likely do the same,
+ * unless `othersMayAccept` it.
  *
  * `message` is shown to the caller. Quote no more of the request than is needed to correct it.
  *
@@ -23,7 +24,12 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>("@model-g
   {
     message: Schema.String,
     /** What is wrong with which field, if an adapter's own check found it. */
-    issues: Schema.optionalKey(Schema.Array(Issue))
+    issues: Schema.optionalKey(Schema.Array(Issue)),
+    /**
+     * Whether another provider of the model may accept it, because the request asks for what this
+     * one lacks, such as a language. Default: false.
+     */
+    othersMayAccept: Schema.optionalKey(Schema.Boolean)
   }
 ) {}
 
@@ -232,8 +238,7 @@ export const Reason = Schema.Union([
  */
 export type Reason = typeof Reason.Type
 
-const fallsBack: Readonly<Record<Reason["_tag"], boolean>> = {
-  InvalidRequest: false,
+const fallsBack: Readonly<Record<Exclude<Reason["_tag"], "InvalidRequest">, boolean>> = {
   InputTooLarge: true,
   UnknownModel: true,
   Unauthorized: true,
@@ -253,7 +258,8 @@ const fallsBack: Readonly<Record<Reason["_tag"], boolean>> = {
  * @category predicates
  * @since 0.1.0
  */
-export const canFallBack = ({ _tag }: Reason): boolean => fallsBack[_tag]
+export const canFallBack = (reason: Reason): boolean =>
+  reason._tag === "InvalidRequest" ? reason.othersMayAccept === true : fallsBack[reason._tag]
 
 /**
  * The one failure of every provider.

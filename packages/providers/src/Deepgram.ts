@@ -13,12 +13,14 @@ import { HttpBody, HttpClientRequest } from "effect/http"
 import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalog from "./Catalog.ts"
 import { mediaTypes } from "./internal/audioType.ts"
+import { secondsUsage } from "./internal/secondsUsage.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
 import type { TranscriptionModel } from "@model-gateway/offers/Model"
 import * as Offer from "@model-gateway/offers/Offer"
 import type { Credential, TranscriptionOffer } from "@model-gateway/offers/Offer"
 import * as Passthrough from "@model-gateway/offers/Passthrough"
 import { cost, type PerSecond } from "@model-gateway/offers/Pricing"
+import { InvalidRequest, ProviderError, type Reason, UnknownModel } from "@model-gateway/offers/ProviderError"
 import type {
   TranscriptionRequest,
   TranscriptionResponse,
@@ -68,6 +70,8 @@ const billedApart = new Set([
   "intents",
   "keyterm",
   "language=multi",
+  // Its documentation says that opting out of the training of models changes the price.
+  "mip_opt_out",
   "redact",
   "sentiment",
   "summarize",
@@ -76,33 +80,31 @@ const billedApart = new Set([
 
 // Request mapping
 
-const declaration: Passthrough.Declaration = {
-  documented: [
-    "detect_language",
-    "diarize",
-    "dictation",
-    "extra",
-    "filler_words",
-    "keywords",
-    "language",
-    "measurements",
-    "mip_opt_out",
-    "numerals",
-    "paragraphs",
-    "profanity_filter",
-    "punctuate",
-    "replace",
-    "search",
-    "smart_format",
-    "tag",
-    "utt_split",
-    "utterances"
-  ],
-  refused: {
-    request: ["url"],
-    // Raw audio of a wrong rate would last longer. Channels are billed each.
-    price: ["channels", "encoding", "multichannel", "sample_rate"]
-  }
+/** What Deepgram documents and does not bill apart. */
+const documented = [
+  "detect_language",
+  "dictation",
+  "extra",
+  "filler_words",
+  "keywords",
+  "language",
+  "measurements",
+  "numerals",
+  "paragraphs",
+  "profanity_filter",
+  "punctuate",
+  "replace",
+  "search",
+  "smart_format",
+  "tag",
+  "utt_split",
+  "utterances"
+]
+
+const refused: Passthrough.Declaration["refused"] = {
+  request: ["url"],
+  // Raw audio of a wrong rate would last longer. Channels are billed each.
+  price: ["channels", "encoding", "multichannel", "sample_rate"]
 }
 
 type Options = ReadonlyArray<readonly [name: string, value: Schema.Json]>
@@ -125,17 +127,23 @@ const addOnsOf = (options: Schema.JsonObject | undefined): ReadonlyArray<string>
     const known = name.toLowerCase().replace(/\[\]$/, "")
     return isOff(value) ? [] : [known, `${known}=${textOf(value).toLowerCase()}`]
   })
-  return [...new Set(names)].filter((name) => billedApart.has(name))
+  const found = new Set(names)
+  // Both turn the same diarization on.
+  if (found.has("diarize_model")) found.delete("diarize")
+  return [...found].filter((name) => billedApart.has(name))
 }
 
 const passthroughOf = (provider: string, addOns: Readonly<Record<string, number>>) =>
-  Passthrough.make(provider, declaration, (options, path) =>
-    addOnsOf(options)
-      .filter((name) => addOns[name] === undefined)
-      .map((addOn) => {
-        const [name = "", value = "it"] = addOn.split("=")
-        return { path: `${path}.${name}`, message: `${value} is billed apart and has no price here` }
-      })
+  Passthrough.make(
+    provider,
+    { documented: [...documented, ...Object.keys(addOns).filter((name) => !name.includes("="))].toSorted(), refused },
+    (options, path) =>
+      addOnsOf(options)
+        .filter((name) => addOns[name] === undefined)
+        .map((addOn) => {
+          const [name = "", value = "it"] = addOn.split("=")
+          return { path: `${path}.${name}`, message: `${value} is billed apart and has no price here` }
+        })
   )
 
 const toParameters = (model: TranscriptionModel, request: TranscriptionRequest): URLSearchParams => {
@@ -166,16 +174,26 @@ const Word = Schema.Struct({
 
 const Sentence = Schema.Struct({ text: Schema.String, start: Schema.Finite, end: Schema.Finite })
 
-const Paragraph = Schema.Struct({ sentences: Schema.Array(Sentence), speaker: Schema.optionalKey(Schema.Int) })
+const Utterance = Schema.Struct({
+  transcript: Schema.String,
+  start: Schema.Finite,
+  end: Schema.Finite,
+  speaker: Schema.optionalKey(Schema.Int)
+})
+
+const Paragraph = Schema.Struct({ sentences: Schema.Array(Schema.Unknown), speaker: Schema.optionalKey(Schema.Int) })
 
 const Alternative = Schema.Struct({
   transcript: Schema.String,
-  words: Schema.optionalKey(Schema.Array(Word)),
-  paragraphs: Schema.optionalKey(Schema.Struct({ paragraphs: Schema.optionalKey(Schema.Array(Paragraph)) })),
+  words: Schema.optionalKey(Schema.Array(Schema.Unknown)),
+  paragraphs: Schema.optionalKey(Schema.Struct({ paragraphs: Schema.optionalKey(Schema.Array(Schema.Unknown)) })),
   languages: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
-/** The parts of Deepgram's response that matter here. */
+/**
+ * The parts of Deepgram's response that matter here. Of its lists, items of another form are left
+ * out: the call was billed, so it must not fail because of one word without times.
+ */
 const Response = Schema.Struct({
   metadata: Schema.Struct({
     // The maximum keeps a wrong bill within what can be counted in micro-credits.
@@ -188,18 +206,14 @@ const Response = Schema.Struct({
         detected_language: Schema.optionalKey(Schema.String)
       })
     ),
-    utterances: Schema.optionalKey(
-      Schema.Array(
-        Schema.Struct({
-          transcript: Schema.String,
-          start: Schema.Finite,
-          end: Schema.Finite,
-          speaker: Schema.optionalKey(Schema.Int)
-        })
-      )
-    )
+    utterances: Schema.optionalKey(Schema.Array(Schema.Unknown))
   })
 })
+
+const isWord = Schema.is(Word)
+const isSentence = Schema.is(Sentence)
+const isUtterance = Schema.is(Utterance)
+const isParagraph = Schema.is(Paragraph)
 
 /** Speakers are integers from 0. */
 const speakerOf = ({ speaker }: { readonly speaker?: number }): { readonly speaker?: number } =>
@@ -218,7 +232,7 @@ const segmentsOf = (
   { paragraphs, transcript, words = [] }: typeof Alternative.Type
 ): ReadonlyArray<TranscriptionSegment> => {
   if (results.utterances !== undefined) {
-    return results.utterances.map((utterance, id) => ({
+    return results.utterances.filter(isUtterance).map((utterance, id) => ({
       id,
       start: utterance.start,
       end: utterance.end,
@@ -226,12 +240,17 @@ const segmentsOf = (
       ...speakerOf(utterance)
     }))
   }
-  const sentences = paragraphs?.paragraphs?.flatMap((paragraph) =>
-    paragraph.sentences.map((sentence) => ({ ...sentence, ...speakerOf(paragraph) }))
-  )
+  const sentences = paragraphs?.paragraphs
+    ?.filter(isParagraph)
+    .flatMap((paragraph) =>
+      paragraph.sentences
+        .filter(isSentence)
+        .map(({ end, start, text }) => ({ start, end, text, ...speakerOf(paragraph) }))
+    )
   if (sentences !== undefined) return sentences.map((sentence, id) => ({ id, ...sentence }))
-  const [first] = words
-  const last = words.at(-1)
+  const timed = words.filter(isWord)
+  const [first] = timed
+  const last = timed.at(-1)
   return first === undefined || last === undefined
     ? []
     : [{ id: 0, start: first.start, end: last.end, text: transcript }]
@@ -247,11 +266,34 @@ const toAnswer = (response: typeof Response.Type, request: TranscriptionRequest)
     duration: response.metadata.duration,
     segments: timestamp_granularities.length === 0 ? [] : segmentsOf(response, alternative),
     ...(language === undefined ? {} : { language }),
-    ...(timestamp_granularities.includes("word") ? { words: (alternative.words ?? []).map(toWord) } : {})
+    ...(timestamp_granularities.includes("word") ? { words: (alternative.words ?? []).filter(isWord).map(toWord) } : {})
   }
 }
 
-// Error mapping: Deepgram uses the statuses as most do.
+// Error mapping
+
+/** Deepgram reports a model that it does not have as a 400, without a code of its own. */
+const reasonOf = ({ message = "", model, status }: UpstreamHttp.Failure): Reason | undefined =>
+  status === 400 && /\bno such model\b/i.test(message) ? new UnknownModel({ model }) : undefined
+
+/** The caller's field that chose the language. */
+const languageFieldOf = (provider: string, { language, options = {} }: TranscriptionRequest): string | undefined =>
+  options["language"] !== undefined
+    ? `provider.options.${provider}.language`
+    : language === undefined
+      ? undefined
+      : "language"
+
+/** Deepgram's error does not say whether it lacks the model or the language. */
+const blameLanguage =
+  (path: string | undefined, publicId: string, provider: string) =>
+  (error: ProviderError): ProviderError => {
+    if (path === undefined || error.reason._tag !== "UnknownModel") return error
+    const message = `${publicId} does not take this language at ${provider}`
+    const issues = [{ path, message }]
+    const reason = new InvalidRequest({ message: `${path}: ${message}`, issues, othersMayAccept: true })
+    return new ProviderError(error.status === undefined ? { reason } : { reason, status: error.status })
+  }
 
 // Offers
 
@@ -293,23 +335,24 @@ const transcription = Effect.fnUntraced(function* (
       // The audio is on the service's own disk. If it cannot be read, no provider failure describes
       // that.
       const size = yield* Effect.orDie(source.size)
-      const response = yield* http.json(
-        {
-          request: HttpClientRequest.post("listen").pipe(
-            HttpClientRequest.setUrlParams(toParameters(model, request)),
-            HttpClientRequest.acceptJson,
-            HttpClientRequest.setBody(HttpBody.stream(source.stream, mediaTypes[format], size))
-          ),
-          credential,
-          model: model.upstreamId,
-          bounds: TranscriptBounds.of(request.audio.durationSeconds)
-        },
-        Response
+      const call = {
+        request: HttpClientRequest.post("listen").pipe(
+          HttpClientRequest.setUrlParams(toParameters(model, request)),
+          HttpClientRequest.acceptJson,
+          HttpClientRequest.setBody(HttpBody.stream(source.stream, mediaTypes[format], size))
+        ),
+        credential,
+        model: model.upstreamId,
+        bounds: TranscriptBounds.of(request.audio.durationSeconds)
+      }
+      const response = yield* Effect.mapError(
+        http.json(call, Response),
+        blameLanguage(languageFieldOf(name, request), model.publicId, name)
       )
       const { duration } = response.metadata
       return {
         answer: toAnswer(response, request),
-        charge: { cost: cost(priceOf(request), duration), usage: { seconds: duration } }
+        charge: { cost: cost(priceOf(request), duration), usage: secondsUsage(request, duration) }
       }
     })
   }
@@ -337,7 +380,8 @@ export const adapter: Adapter = {
         baseUrl,
         credential: upstream.credential,
         timeLimit,
-        authentication
+        authentication,
+        reasonOf
       })
       return yield* Effect.forEach(models, (model) =>
         model.kind === "transcription" && model.pricing.unit === "second"

@@ -18,6 +18,7 @@ import { mediaTypes } from "./internal/audioType.ts"
 import { nullable } from "./internal/nullable.ts"
 import * as FormBody from "@model-gateway/offers/FormBody"
 import * as OpenAiTranscript from "./internal/openAiTranscript.ts"
+import { secondsUsage } from "./internal/secondsUsage.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
 import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { TranscriptionModel } from "@model-gateway/offers/Model"
@@ -29,7 +30,8 @@ import { InputTooLarge, OutOfCredit, type Reason, tooLargeField } from "@model-g
 import {
   audioFieldOf,
   type TranscriptionCapabilities,
-  type TranscriptionRequest
+  type TranscriptionRequest,
+  type TranscriptionResponse
 } from "@model-gateway/offers/Transcription"
 import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
@@ -50,6 +52,13 @@ export const Parameters = Schema.Struct({
   verbose: Schema.optionalKey(Schema.Boolean),
   /** Whether it returns the times of words. Default: as `verbose`. */
   wordTimestamps: Schema.optionalKey(Schema.Boolean),
+  /**
+   * Whether it takes the list `languages`, and no `language`, as `gpt-transcribe` does. Default:
+   * false.
+   */
+  languages: Schema.optionalKey(Schema.Boolean),
+  /** Whether it takes a `temperature`. Default: true. */
+  temperature: Schema.optionalKey(Schema.Boolean),
   /** Default: all but `aac`. */
   audioFormats: Schema.optionalKey(Schema.NonEmptyArray(AudioFormat)),
   /** The largest request in bytes, with its form. Default: 26,214,400. */
@@ -91,12 +100,14 @@ const capabilitiesOf = ({
   audioFormats = ["wav", "mp3", "flac", "m4a", "ogg", "webm"],
   maxBytes = 26_214_400,
   maxSeconds,
+  temperature = true,
   verbose = true,
   wordTimestamps = verbose
 }: Parameters): TranscriptionCapabilities => ({
   audio_formats: audioFormats,
   verbose,
   word_timestamps: wordTimestamps,
+  temperature,
   max_bytes: Math.max(0, maxBytes - formBytes),
   max_seconds: maxSeconds
 })
@@ -127,13 +138,20 @@ const fieldsOf = ([name, value]: readonly [string, Schema.Json]): ReadonlyArray<
 
 const optionFields = (options: Schema.JsonObject = {}) => Object.entries(options).flatMap(fieldsOf)
 
-const toForm = (model: TranscriptionModel, isVerbose: boolean, request: TranscriptionRequest): FormBody.Form => {
+const toForm = (
+  model: TranscriptionModel,
+  parameters: Parameters,
+  isVerbose: boolean,
+  request: TranscriptionRequest
+): FormBody.Form => {
   // The specification's default is 0, whatever the server's is.
   const { audio, language, options = {}, temperature = 0, timestamp_granularities } = request
   const own: ReadonlyArray<readonly [string, string]> = [
     ["model", model.upstreamId],
-    ...(language === undefined ? [] : [["language", language] as const]),
-    ["temperature", String(temperature)],
+    ...(language === undefined
+      ? []
+      : [[parameters.languages === true ? "languages[]" : "language", language] as const]),
+    ...(parameters.temperature === false ? [] : [["temperature", String(temperature)] as const]),
     ["response_format", isVerbose ? "verbose_json" : "json"],
     // With `word` alone there would be no segments.
     ...(isVerbose ? [["timestamp_granularities[]", "segment"] as const] : []),
@@ -159,13 +177,21 @@ const toForm = (model: TranscriptionModel, isVerbose: boolean, request: Transcri
 const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxCount }))
 const Seconds = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 10_000_000 }))
 
-/** The parts of a transcription that matter here. `json` has `text` and `usage` only. */
+/** The parts of a transcription that matter here. `json` has no times. */
 const Response = Schema.Struct({
   ...OpenAiTranscript.Transcript.fields,
+  /** Of `gpt-transcribe`, in place of `language`. */
+  languages: nullable(Schema.Array(Schema.Struct({ code: Schema.String }))),
   usage: nullable(
     Schema.Struct({ seconds: nullable(Seconds), input_tokens: nullable(Tokens), output_tokens: nullable(Tokens) })
   )
 })
+
+const toAnswer = (response: typeof Response.Type, request: TranscriptionRequest): TranscriptionResponse =>
+  OpenAiTranscript.toAnswer(
+    { ...response, language: response.language ?? response.languages?.[0]?.code ?? null },
+    request
+  )
 
 // Error mapping
 
@@ -205,9 +231,9 @@ interface Billing {
 const perSecond = (microCredits: number, { minSeconds = 0 }: Parameters): Billing => ({
   // Some bill whole seconds.
   quote: ({ audio }) => cost(microCredits, Math.max(minSeconds, Math.ceil(audio.durationSeconds))),
-  charge: ({ audio }, usage) => {
-    const seconds = Math.max(minSeconds, usage?.seconds ?? audio.durationSeconds)
-    return { cost: cost(microCredits, seconds), usage: { seconds } }
+  charge: (request, usage) => {
+    const billed = Math.max(minSeconds, usage?.seconds ?? request.audio.durationSeconds)
+    return { cost: cost(microCredits, billed), usage: secondsUsage(request, billed) }
   }
 })
 
@@ -269,7 +295,7 @@ const transcription = Effect.fnUntraced(function* (
     run: Effect.fn("OpenAi.transcribe")(function* (request: TranscriptionRequest, credential: Credential) {
       yield* Passthrough.check(passthrough, request)
       const isVerbose = capabilities.verbose && request.timestamp_granularities.length > 0
-      const { body, bytes } = yield* FormBody.make(toForm(model, isVerbose, request), random)
+      const { body, bytes } = yield* FormBody.make(toForm(model, parameters, isVerbose, request), random)
       if (bytes > maxBytes) {
         const message = `${name} accepts at most ${maxBytes} bytes with the form, not ${bytes}`
         return yield* tooLargeField({ path: audioFieldOf(request), message })
@@ -283,7 +309,7 @@ const transcription = Effect.fnUntraced(function* (
         },
         Response
       )
-      return { answer: OpenAiTranscript.toAnswer(response, request), charge: billing.charge(request, response.usage) }
+      return { answer: toAnswer(response, request), charge: billing.charge(request, response.usage) }
     })
   }
 })
@@ -329,7 +355,7 @@ export const adapter: Adapter<HttpClient.HttpClient | SecureRandom.SecureRandom>
   ...Catalog.of("openai"),
   offers: offers({
     path: "audio/transcriptions",
-    documented: ["chunking_strategy", "include", "language", "prompt", "temperature"],
+    documented: ["chunking_strategy", "include", "keywords", "language", "languages", "prompt", "temperature"],
     reasonOf
   })
 }

@@ -140,7 +140,11 @@ describe("Deepgram", () => {
         [{ "Diarize[]": ["false", true] }, 420],
         [{ language: ["en", "Multi"] }, 347],
         [{ language: "multi" }, 347],
-        [{ language: "multi", diarize: true }, 480]
+        [{ language: "multi", diarize: true }, 480],
+        // Each of both turns the same diarization on.
+        [{ diarize_model: "latest" }, 420],
+        [{ diarize: true, diarize_model: "v2" }, 420],
+        [{ mip_opt_out: false }, 287]
       ]
       for (const [options, cost] of charged) {
         const { charge } = yield* nova.run(asked(options))
@@ -153,12 +157,19 @@ describe("Deepgram", () => {
       }
       const sent = double.state.requests.length
       const refused = yield* Effect.forEach(
-        [{ redact: ["pci"] }, { summarize: "v2" }, { multichannel: true }, { sample_rate: 8000 }],
+        [
+          { redact: ["pci"] },
+          { summarize: "v2" },
+          { mip_opt_out: true },
+          { multichannel: true },
+          { sample_rate: 8000 }
+        ],
         (options) => Effect.map(Effect.flip(nova.run(asked(options))), ({ reason }) => told(reason))
       )
       assert.deepStrictEqual(refused, [
         "InvalidRequest: provider.options.deepgram.redact: it is billed apart and has no price here",
         "InvalidRequest: provider.options.deepgram.summarize: it is billed apart and has no price here",
+        "InvalidRequest: provider.options.deepgram.mip_opt_out: it is billed apart and has no price here",
         "InvalidRequest: provider.options.deepgram.multichannel: changes the price, so it cannot be passed on",
         "InvalidRequest: provider.options.deepgram.sample_rate: changes the price, so it cannot be passed on"
       ])
@@ -170,7 +181,7 @@ describe("Deepgram", () => {
     Effect.gen(function* () {
       const expected: Readonly<Record<keyof typeof documentedErrors, string>> = {
         corrupt: "InvalidRequest: Bad Request: failed to process audio: corrupt or unsupported data",
-        noModel: "InvalidRequest: Bad Request: No such model/language/tier combination found.",
+        noModel: "UnknownModel: unknown model nova-3",
         invalidKey: "Unauthorized: the provider rejected its credentials",
         noCredit: "OutOfCredit: the account at the provider is out of credit",
         noPermission: "Unauthorized: the provider rejected its credentials",
@@ -186,6 +197,72 @@ describe("Deepgram", () => {
       assert.deepStrictEqual<unknown>(Object.fromEntries(actual), expected)
       const waiting = yield* failing({ ...documentedErrors.rateLimit, headers: { "retry-after": "3" } })
       assert.deepStrictEqual(waiting._tag === "RateLimited" && waiting.retryAfter, Duration.seconds(3))
+    }).pipe(provide(services))
+  )
+
+  it.live("lets another provider try a language that the model does not have, and blames no model for it", () =>
+    Effect.gen(function* () {
+      const { double, nova } = yield* deepgram()
+      const refusals: Array<unknown> = []
+      for (const request of [
+        speaking("hello", { language: "xx" }),
+        speaking("hello", { options: { language: "xx" } }),
+        speaking("hello")
+      ]) {
+        double.next(documentedErrors.noModel)
+        const error = yield* Effect.flip(nova.run(request))
+        const { reason } = error
+        refusals.push([told(reason), "issues" in reason ? reason.issues : [], error.canFallBack])
+      }
+      const message = "deepgram/nova-3 does not take this language at deepgram"
+      assert.deepStrictEqual(refusals, [
+        [`InvalidRequest: language: ${message}`, [{ path: "language", message }], true],
+        [
+          `InvalidRequest: provider.options.deepgram.language: ${message}`,
+          [{ path: "provider.options.deepgram.language", message }],
+          true
+        ],
+        ["UnknownModel: unknown model nova-3", [], true]
+      ])
+    }).pipe(provide(services))
+  )
+
+  it.live("leaves out words and utterances without times, and keeps the rest of an answer that was billed", () =>
+    Effect.gen(function* () {
+      const { double, nova } = yield* deepgram()
+      const request = speaking("hello", { timestamp_granularities: ["word", "segment"] })
+      const answered = (results: object) => {
+        double.next({ body: { metadata: { duration: 3 }, results } })
+        return Effect.map(nova.run(request), ({ answer }) => answer)
+      }
+      const words = [{ word: "hi", end: 1 }, { word: "so", start: 0, end: 1, speaker: "A" }, null, { start: 1, end: 2 }]
+      const whole = { word: "you", start: 1, end: 2 }
+      const alternatives = [{ transcript: "Hi. You.", words: [...words, whole] }]
+      const utterances = [{ transcript: "Hi.", end: 1 }, { transcript: "You.", start: 1, end: 2 }, 3]
+      assert.deepStrictEqual(yield* answered({ channels: [{ alternatives }], utterances }), {
+        text: "Hi. You.",
+        duration: 3,
+        segments: [{ id: 0, start: 1, end: 2, text: "You." }],
+        words: [whole]
+      })
+      const sentences = [
+        { text: "Hi.", end: 1 },
+        { text: "You.", start: 1, end: 2 }
+      ]
+      const paragraphs = { paragraphs: [{ sentences: "none" }, { sentences }] }
+      const { segments } = yield* answered({ channels: [{ alternatives: [{ transcript: "Hi. You.", paragraphs }] }] })
+      assert.deepStrictEqual(segments, [{ id: 0, start: 1, end: 2, text: "You." }])
+    }).pipe(provide(services))
+  )
+
+  it.live("counts the length of the audio, and what Deepgram billed if it measures another one", () =>
+    Effect.gen(function* () {
+      const { double, nova } = yield* deepgram()
+      double.next({
+        body: { metadata: { duration: 4 }, results: { channels: [{ alternatives: [{ transcript: "x" }] }] } }
+      })
+      const { charge } = yield* nova.run(speaking("one two three"))
+      assert.deepStrictEqual<unknown>(charge, { cost: 287, usage: { seconds: 3, billed_seconds: 4 } })
     }).pipe(provide(services))
   )
 

@@ -4,7 +4,7 @@ import type { Upstream } from "@model-gateway/offers/Adapter"
 import * as Groq from "../src/Groq.ts"
 import type { TranscriptionModel } from "@model-gateway/offers/Model"
 import * as OpenAi from "../src/OpenAi.ts"
-import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
+import { ignored, type TranscriptionRequest } from "@model-gateway/offers/Transcription"
 import { recorded } from "@model-gateway/test-doubles/recorded"
 import type { Double, Scripted } from "@model-gateway/test-doubles/Double"
 import {
@@ -160,6 +160,68 @@ describe("OpenAi", () => {
     }).pipe(provide(services))
   )
 
+  it.live("leaves out segments and words without times, and keeps the rest of an answer that was billed", () =>
+    Effect.gen(function* () {
+      const { openAi: double, whisper } = yield* openAi()
+      const whole = { start: 0, end: 1.5, text: "hi" }
+      const segments = [{ end: 1, text: "a" }, { ...whole, start: null }, { ...whole, end: "1.5" }, null, whole]
+      const words = [{ word: "a" }, { word: "b", start: 0, end: null }, 1, { word: "hi", start: 0, end: 1 }]
+      double.next({ body: { text: "hi", segments, words } })
+      const { answer } = yield* whisper.run(speaking("hi", { timestamp_granularities: ["word", "segment"] }))
+      assert.deepStrictEqual(answer, {
+        text: "hi",
+        duration: 1,
+        segments: [{ id: 0, ...whole }],
+        words: [{ word: "hi", start: 0, end: 1 }]
+      })
+    }).pipe(provide(services))
+  )
+
+  it.live("sends a model that takes several languages no language and no temperature", () =>
+    Effect.gen(function* () {
+      const double = yield* started(() => startOpenAiDouble({ keys: [key] }))
+      const model: TranscriptionModel = {
+        kind: "transcription",
+        publicId: "openai/gpt-transcribe",
+        upstreamId: "gpt-transcribe",
+        name: "GPT Transcribe",
+        pricing: { unit: "second", microCredits: 75 },
+        parameters: { verbose: false, languages: true, temperature: false }
+      }
+      const [gpt = assert.fail("no offer")] = yield* offersOf(OpenAi.adapter, { baseUrl: `${double.url}/v1` }, key, [
+        model
+      ])
+      const request = speaking("hello world", {
+        language: "en",
+        temperature: 0.5,
+        options: { keywords: ["Ünal", "tea"], prompt: "two words" }
+      })
+      const { answer, charge } = yield* gpt.run(request)
+      assert.deepStrictEqual(pairs(double), [
+        ["model", "gpt-transcribe"],
+        ["languages[]", "en"],
+        ["response_format", "json"],
+        ["keywords[]", "Ünal"],
+        ["keywords[]", "tea"],
+        ["prompt", "two words"],
+        ["file", "speech: hello world"]
+      ])
+      assert.deepStrictEqual(answer, { text: "hello world", language: "en", duration: 2, segments: [] })
+      assert.deepStrictEqual<unknown>(charge, { cost: 150, usage: { seconds: 2 } })
+      assert.deepStrictEqual(ignored(request, gpt.offer.capabilities, "openai/gpt-transcribe"), [
+        "temperature: openai/gpt-transcribe takes no temperature, so it was ignored."
+      ])
+      yield* gpt.run(speaking("hello", { language: "en", options: { languages: ["de", "fr"] } }))
+      assert.deepStrictEqual(pairs(double).slice(1, 4), [
+        ["response_format", "json"],
+        ["languages[]", "de"],
+        ["languages[]", "fr"]
+      ])
+      double.next({ body: { text: "x", languages: [] } })
+      assert.notProperty((yield* gpt.run(speaking("hello"))).answer, "language")
+    }).pipe(provide(services))
+  )
+
   it.live("charges the seconds or the tokens that OpenAI bills, and never quotes less", () =>
     Effect.gen(function* () {
       const { openAi: double, transcribe, whisper } = yield* openAi()
@@ -200,6 +262,7 @@ describe("OpenAi", () => {
         audio_formats: ["wav", "mp3", "flac", "m4a", "ogg", "webm"],
         verbose: true,
         word_timestamps: true,
+        temperature: true,
         max_bytes: 26_210_304,
         max_seconds: undefined
       })
@@ -241,6 +304,7 @@ describe("OpenAi", () => {
         audio_formats: ["wav", "aac"],
         verbose: true,
         word_timestamps: false,
+        temperature: true,
         max_bytes: 99_995_904,
         max_seconds: 7200
       })
@@ -364,8 +428,8 @@ describe("Groq", () => {
       double.next({ body }, { body })
       const { answer, charge } = yield* turbo.run(speaking("hi there"))
       assert.strictEqual(answer.text, "hi")
-      // 0.04 USD an hour.
-      assert.deepStrictEqual<unknown>(charge, { cost: 112, usage: { seconds: 10 } })
+      // 0.04 USD an hour. The caller's `usage` has the length of the audio.
+      assert.deepStrictEqual<unknown>(charge, { cost: 112, usage: { seconds: 2, billed_seconds: 10 } })
       const hour = { ...speaking("hi"), audio: { ...speaking("hi").audio, durationSeconds: 3600 } }
       assert.strictEqual(Number((yield* turbo.run(hour)).charge.cost), 40_000)
       for (const request of [speaking("hi"), hour]) assert.isAtLeast(turbo.offer.quote(request), 112)

@@ -18,7 +18,16 @@ export interface OpenAiOptions extends StartOptions {
   readonly path?: string
   /** The models, each with how it differs. Default: OpenAI's. */
   readonly models?: Readonly<
-    Record<string, { readonly verbose: boolean; readonly tokens?: boolean; readonly maxSeconds?: number }>
+    Record<
+      string,
+      {
+        readonly verbose: boolean
+        readonly tokens?: boolean
+        readonly maxSeconds?: number
+        /** Whether it takes `languages` and `keywords`, and no `language` and `temperature`. */
+        readonly hints?: boolean
+      }
+    >
   >
 }
 

@@ -52,6 +52,7 @@ export const documentedErrors = {
 
 const openAi = {
   "whisper-1": { verbose: true },
+  "gpt-transcribe": { verbose: false, hints: true },
   "gpt-4o-transcribe": { verbose: false, tokens: true, maxSeconds: 1400 },
   "gpt-4o-mini-transcribe": { verbose: false, tokens: true, maxSeconds: 1400 }
 }
@@ -98,17 +99,23 @@ const known = new Set([
   "stream"
 ])
 
+/** Fields of `gpt-transcribe` alone, and those that it does not take. */
+const hints = new Set(["keywords[]", "languages[]"])
+const noHints = new Set(["language", "temperature"])
+
 const transcribe = (fields, models, bytes) => {
   if (bytes > maxBytes) {
     return error(413, `413: Maximum content size limit (${maxBytes}) exceeded (${bytes} bytes read)`)
   }
   const one = (name) => fields.find((field) => field.name === name)?.value
-  const unknown = fields.find(({ name }) => !known.has(name))
+  const unknown = fields.find(({ name }) => !known.has(name) && !hints.has(name))
   if (unknown !== undefined) return refuse(`Unrecognized request argument supplied: ${unknown.name}`)
   const name = one("model")
   if (name === undefined) return refuse("you must provide a model parameter", "model")
   const model = models[name]
   if (model === undefined) return documentedErrors.noModel
+  const other = fields.find((field) => (model.hints ? noHints : hints).has(field.name))
+  if (other !== undefined) return refuse(`'${other.name}' is not supported with model '${name}'`, other.name)
   const file = fields.find((field) => field.name === "file")
   if (file?.filename === undefined)
     return refuse("1 validation error for Request\nbody -> file\n  field required", "file")
@@ -121,10 +128,11 @@ const transcribe = (fields, models, bytes) => {
   if (temperature !== undefined && !(Number(temperature) >= 0 && Number(temperature) <= 1)) {
     return refuse("temperature must be between 0 and 1", "temperature")
   }
-  const language = one("language")
-  if (language !== undefined && !/^[a-z]{2}$/.test(language)) {
+  const languages = fields.filter((field) => /^languages?(\[\])?$/.test(field.name))
+  const wrong = languages.find(({ value }) => !/^[a-z]{2}$/.test(value))
+  if (wrong !== undefined) {
     return refuse(
-      `Invalid language '${language}'. Language parameter must be specified in ISO-639-1 format.`,
+      `Invalid language '${wrong.value}'. Language parameter must be specified in ISO-639-1 format.`,
       "language"
     )
   }
@@ -146,7 +154,7 @@ const transcribe = (fields, models, bytes) => {
         total_tokens: seconds * 11 + 1
       }
     : { type: "duration", seconds }
-  if (format === "json") return { body: { text, usage } }
+  if (format === "json") return { body: { text, ...(model.hints ? { languages: [{ code: "en" }] } : {}), usage } }
   const wantsSegments = granularities.length === 0 || granularities.includes("segment")
   return {
     body: {

@@ -5,7 +5,8 @@ import { Schema } from "effect"
 import type {
   TranscriptionRequest,
   TranscriptionResponse,
-  TranscriptionSegment
+  TranscriptionSegment,
+  TranscriptionWord
 } from "@model-gateway/offers/Transcription"
 import { nullable } from "./nullable.ts"
 
@@ -24,13 +25,19 @@ const Segment = Schema.Struct({
 
 const Word = Schema.Struct({ word: Schema.String, start: Schema.Finite, end: Schema.Finite })
 
-/** The parts that matter here. `json` has only `text`. */
+/**
+ * The parts that matter here. `json` has only `text`. Items of another form are left out later: the
+ * call was billed, so it must not fail because of one segment or word without times.
+ */
 export const Transcript = Schema.Struct({
   text: Schema.String,
   language: nullable(Schema.String),
-  segments: nullable(Schema.Array(Segment)),
-  words: nullable(Schema.Array(Word))
+  segments: nullable(Schema.Array(Schema.Unknown)),
+  words: nullable(Schema.Array(Schema.Unknown))
 })
+
+const isSegment = Schema.is(Segment)
+const isWord = Schema.is(Word)
 
 const numbers = ["seek", "temperature", "avg_logprob", "compression_ratio", "no_speech_prob"] as const
 
@@ -44,6 +51,8 @@ const toSegment = (segment: typeof Segment.Type, index: number): TranscriptionSe
   return { id: id ?? index, start, end, text, ...known, ...(Array.isArray(tokens) ? { tokens } : {}) }
 }
 
+const toWord = ({ end, start, word }: typeof Word.Type): TranscriptionWord => ({ word, start, end })
+
 /** The answer of a transcript. */
 export const toAnswer = (
   { language, segments, text, words }: typeof Transcript.Type,
@@ -51,7 +60,9 @@ export const toAnswer = (
 ): TranscriptionResponse => ({
   text,
   duration: audio.durationSeconds,
-  segments: (segments ?? []).map(toSegment),
+  segments: (segments ?? []).filter(isSegment).map(toSegment),
   ...(typeof language === "string" && language !== "" ? { language } : {}),
-  ...(Array.isArray(words) && timestamp_granularities.includes("word") ? { words } : {})
+  ...(Array.isArray(words) && timestamp_granularities.includes("word")
+    ? { words: words.filter(isWord).map(toWord) }
+    : {})
 })

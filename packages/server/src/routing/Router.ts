@@ -11,7 +11,7 @@
  * overloaded, and its circuit does not learn of it.
  */
 import type { Offer } from "@model-gateway/offers/Offer"
-import { Overloaded, ProviderError, type Reason, Timeout } from "@model-gateway/offers/ProviderError"
+import { canFallBack, Overloaded, ProviderError, type Reason, Timeout } from "@model-gateway/offers/ProviderError"
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import type { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
@@ -134,11 +134,13 @@ const retryAfterOf = (reason: Reason): Duration.Duration | undefined =>
 
 /**
  * How much a reason helps the caller. A later request may succeed after a refusal, and perhaps
- * after a timeout. A smaller one may succeed after a 413.
+ * after a timeout. A smaller one may succeed after a 413, and another one after a refusal of what
+ * only one provider lacks.
  */
 const helpfulness = (reason: Reason): number => {
   switch (reason._tag) {
     case "InvalidRequest":
+      return canFallBack(reason) ? 1 : 4
     case "Simulated":
       return 4
     case "RateLimited":
