@@ -34,7 +34,7 @@ export interface Script {
     credential: Credential
   ) => Effect.Effect<
     TranscriptionResponse & {
-      readonly usage?: { readonly input_tokens: number; readonly output_tokens: number }
+      readonly usage?: { readonly [name: string]: number }
     },
     ProviderError
   >

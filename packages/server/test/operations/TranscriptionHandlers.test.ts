@@ -255,6 +255,10 @@ it.layer(
         })
       }
     }),
+    scripted({
+      name: "minimal",
+      transcribe: () => Effect.succeed({ text: "short", duration: 0.8, segments: [], usage: { billed_seconds: 10 } })
+    }),
     scripted({ name: "asleep", transcribe: () => Effect.never }),
     scripted({ name: "dead", transcribe: () => Effect.never })
   ]),
@@ -278,6 +282,17 @@ it.layer(
     })
   )
 
+  it.effect("that bills more than the length of the audio shows it in the request log only", () =>
+    Effect.gen(function* () {
+      const answer = yield* post(path, asking({ only: ["minimal"] }))
+      const { usage } = decode(answer.text)
+      expect([usage?.seconds, Object.keys(usage ?? {}).toSorted()]).toEqual([0.8, ["cost", "seconds"]])
+      const { ask, managementKey } = yield* TestGateway
+      const log = yield* ask("/api/v1/generations?provider=minimal", { key: managementKey })
+      expect(JSON.parse(log.text).data[0].usage).toEqual({ seconds: 0.8, billed_seconds: 10 })
+    })
+  )
+
   it.effect("that never answers is a 524, and the service's own deadline a 504 [spec R504]", () =>
     Effect.gen(function* () {
       const one = yield* post(path, asking({ only: ["hanging"] }))
@@ -285,7 +300,7 @@ it.layer(
         524,
         [{ provider: "hanging", outcome: "Timeout" }]
       ])
-      const all = yield* post(path, asking({ ignore: ["plain"] }))
+      const all = yield* post(path, asking({ ignore: ["plain", "minimal"] }))
       expect([all.status, envelopeOf(all).error.message]).toEqual([504, "the operation was aborted due to timeout"])
       expect(yield* TestLedger.openReservations).toEqual([])
     })

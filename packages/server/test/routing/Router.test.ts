@@ -309,6 +309,11 @@ describe("Router", () => {
     ],
     ["a refusal before a limit", [new InputTooLarge({ message: "m" }), new Overloaded({})], "Overloaded"],
     ["invalid input before all", [new Overloaded({}), new InvalidRequest({ message: "m" })], "InvalidRequest"],
+    [
+      "a refusal before what one provider lacks",
+      [new Overloaded({}), new InvalidRequest({ message: "m", othersMayAccept: true })],
+      "Overloaded"
+    ],
     ["the last one of equal rank", [new Unavailable({}), new OutOfCredit({})], "OutOfCredit"]
   ])("fails with the reason that helps the caller most: %s", ([, [first, second], expected]) =>
     Effect.gen(function* () {
@@ -364,6 +369,16 @@ describe("Router", () => {
         route({ a: fail(new InvalidRequest({ message: "too long" })), b: Effect.die(new Error("never asked")) })
       )
       expect(failure).toMatchObject({ _tag: "AttemptsFailed", provider: "a", reason: { _tag: "InvalidRequest" } })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("falls back when others may accept what one provider lacks, and opens no circuit", () =>
+    Effect.gen(function* () {
+      const lacking = fail(new InvalidRequest({ message: "no such language", othersMayAccept: true }))
+      for (let i = 0; i < 5; i++) {
+        expect((yield* route({ a: lacking, b: Effect.succeed("heard") })).answer).toBe("heard")
+      }
+      expect((yield* route({ a: Effect.succeed("up") })).answer).toBe("up")
     }).pipe(Effect.provide(layer))
   )
 
