@@ -69,18 +69,32 @@ export const withoutSecrets = (text: string, secrets: ReadonlyArray<Redacted.Red
   return safe
 }
 
-/** Words of messages that speak of the operator's account, or of the upstream's program. */
-const notTheInput = new RegExp(
-  [
-    String.raw`api[ _-]?(?:keys?|tokens?)|apikey|keys? (?:begin|end|start)(?:s|ning|ing)?|(?:access|auth) ?tokens?|bearer|credentials?`,
-    String.raw`(?:un)?authori[sz]\w*|authenticat\w*|permissions?|forbidden|sign ?in|log ?in`,
-    String.raw`billing|payments?|subscriptions?|balance|credits?|quotas?|top[ _-]?up|(?:your|current) plan`,
-    String.raw`organi[sz]ations?|(?<!into )accounts?|tenants?|dashboard|contact (?:us|support|sales)`,
-    String.raw`traceback|stack ?trace`
-  ]
-    .map((words) => String.raw`\b(?:${words})\b`)
-    .join("|"),
-  "i"
+const anyOf = (...alternatives: ReadonlyArray<string>): RegExp =>
+  new RegExp(alternatives.map((words) => String.raw`\b(?:${words})\b`).join("|"), "i")
+
+const credentials = String.raw`api[ _-]?(?:keys?|tokens?)|apikey|keys? (?:begin|end|start)(?:s|ning|ing)?|(?:access|auth) ?tokens?|bearer|credentials?`
+const program = String.raw`traceback|stack ?trace`
+
+/**
+ * Words of messages that may speak of the operator's account, or of the upstream's program. Some
+ * are harmless words of an input, too.
+ */
+const perhapsTheAccount = anyOf(
+  credentials,
+  String.raw`(?:un)?authori[sz]\w*|authenticat\w*|permissions?|forbidden|sign ?in|log ?in`,
+  String.raw`billing|payments?|subscriptions?|balance|credits?|quotas?|top[ _-]?up|(?:your|current) plan`,
+  String.raw`organi[sz]ations?|(?<!into )accounts?|tenants?|dashboard|contact (?:us|support|sales)`,
+  program
+)
+
+/** Phrases that address the owner of the account. No message about an input needs them. */
+const surelyTheAccount = anyOf(
+  credentials,
+  String.raw`(?:your|current) (?:\w+ )?(?:accounts?|balance|billing|credits?|dashboard|organi[sz]ations?|payments?|plan|projects?|quotas?|subscriptions?|teams?|tenants?|workspaces?)`,
+  String.raw`(?:add|buy|enough|exhausted|insufficient|more|no|out of|purchase|remaining) (?:balance|credits?|funds|quotas?)`,
+  String.raw`(?:account|credit) balance|payment methods?|top[ _-]?up|in (?:organi[sz]ation|project|workspace)`,
+  String.raw`(?:not|un)[ -]?authori[sz]ed|contact (?:us|support|sales)`,
+  program
 )
 
 // Every quantifier has a bound or a fixed start, so that the time is linear in the length.
@@ -137,10 +151,34 @@ export const redact = (message: string): string => {
   return line.length <= maxLength ? line : `${line.slice(0, maxLength - 1).toWellFormed()}…`
 }
 
+const unless = (hidden: RegExp, message: string): string | undefined => {
+  if (hidden.test(message)) return undefined
+  const line = redact(message)
+  return line.replaceAll(removed, "").replace(/[^\p{L}\p{N}]+/gu, "") === "" ? undefined : line
+}
+
+/**
+ * The part of a message that a caller may read, if the upstream's own code or the place that it
+ * names says that it is about the input. So words such as "credits" or "quota", which the input may
+ * contain, do not hide it. One that addresses the owner of the account is hidden all the same.
+ *
+ * @example
+ * ```ts
+ * import * as SafeMessage from "@model-gateway/offers/SafeMessage"
+ *
+ * SafeMessage.ofInput("documents.0.credits: extra fields not permitted") // the same
+ * SafeMessage.ofInput("You do not have enough credits") // undefined
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const ofInput = (message: string): string | undefined => unless(surelyTheAccount, message)
+
 /**
  * The part of an upstream's message that a caller may read: one line of at most 500 characters
- * without URLs, host names, keys and account ids. Undefined if the message does not speak of the
- * input, or says nothing.
+ * without URLs, host names, keys and account ids. Undefined if its words do not speak of the input,
+ * or say nothing. {@link ofInput} is for messages that are known to be about the input.
  *
  * `UpstreamHttp` applies it to the messages of failed calls. Adapters apply it to messages that
  * come with status 200, such as the error of a failed job.
@@ -156,8 +194,4 @@ export const redact = (message: string): string => {
  * @category constructors
  * @since 0.1.0
  */
-export const make = (message: string): string | undefined => {
-  if (notTheInput.test(message)) return undefined
-  const line = redact(message)
-  return line.replaceAll(removed, "").replace(/[^\p{L}\p{N}]+/gu, "") === "" ? undefined : line
-}
+export const make = (message: string): string | undefined => unless(perhapsTheAccount, message)

@@ -330,17 +330,18 @@ export const make = Effect.fnUntraced(function* (
         Effect.timeoutOption(errorBodyTime),
         Effect.orElseSucceed(() => Option.none<string>())
       )
-      const { codes, message, retryAfter } = readErrorBody(Option.getOrElse(body, () => ""))
+      const { codes, message, namesField, retryAfter } = readErrorBody(Option.getOrElse(body, () => ""))
       const secrets = [secret, options.credential?.secret]
       const said = SafeMessage.withoutSecrets(oneLine(message ?? ""), secrets)
       const failure: Failure = {
         status,
         message: said === "" ? undefined : said,
         codes,
+        namesField,
         retryAfter: longer(retryAfterOf(response.headers, yield* Clock.currentTimeMillis), retryAfter),
         model
       }
-      return failWith(withSafeMessage(options.reasonOf?.(failure) ?? reasonOf(failure)), status)
+      return failWith(withSafeMessage(options.reasonOf?.(failure) ?? reasonOf(failure), failure), status)
     })
 
   const send = Effect.fnUntraced(function* ({ credential, model, request }: Call) {

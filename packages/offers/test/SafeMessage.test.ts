@@ -58,6 +58,38 @@ describe("SafeMessage", () => {
     )
   })
 
+  it("keeps every word of a message that is known to be about the input, and no account of the operator", () => {
+    const harmless = [
+      "documents.0.credits: extra fields not permitted",
+      "Unknown parameter: 'quota'.",
+      "query: 'billing and payments' has more than 512 tokens",
+      "language: the audio speaks of accounts, subscriptions and permissions in one sentence"
+    ]
+    assert.deepStrictEqual(
+      harmless.map((message) => [SafeMessage.make(message), SafeMessage.ofInput(message)]),
+      harmless.map((message) => [undefined, message])
+    )
+    const account = [
+      "Incorrect API key provided: sk-proj-********************cdef.",
+      "You exceeded your current quota, please check your plan and billing details.",
+      "Rate limit reached for whisper-1 in organization org-Zx81AbcDef23 on requests per min.",
+      "Your organization must be verified to use the model `gpt-transcribe`.",
+      "User is locked. Reason: Exhausted balance. Top up your balance.",
+      "You do not have enough credits to run this task.",
+      "Please add or update your payment method to continue",
+      "You have insufficient credit to run this model.",
+      "Your account is not authorized to use model rerank-2.5",
+      "Your current account balance is negative.",
+      "The key ending in 5Q10 has no access to the model",
+      "Traceback (most recent call last): File /usr/src/app/server.py, line 3"
+    ]
+    assert.deepStrictEqual(
+      account.filter((message) => SafeMessage.ofInput(message) !== undefined),
+      []
+    )
+    assert.strictEqual(SafeMessage.ofInput("credits: see https://example.com/a"), "credits: see <redacted>")
+  })
+
   it("removes keys, addresses, ids and files from the others", () => {
     const messages: ReadonlyArray<readonly [string, string]> = [
       ["cannot read https://cdn.example.com/a.png?signature=abc: 404", "cannot read <redacted> 404"],

@@ -324,6 +324,37 @@ describe("UpstreamHttp", () => {
     }).pipe(Effect.provide(NodeHttpClient.layerUndici))
   )
 
+  it.live("shows words such as credits and quota if the code or a named field says that they are the input's", () =>
+    Effect.gen(function* () {
+      const message = "'credits' and 'quota' are not allowed here"
+      const neutral = "the provider rejected the request as invalid"
+      const bodies: ReadonlyArray<readonly [unknown, string]> = [
+        [{ error: { message, code: "unknown_parameter" } }, message],
+        [{ error: { message, type: "invalid_request_error", param: "prompt" } }, message],
+        [{ detail: [{ loc: ["body", "query"], msg: message, type: "other" }] }, `query: ${message}`],
+        [{ error: message, issues: [{ path: ["query"], message: "no" }] }, `${message}: query: no`],
+        [{ error: { message, status: "INVALID_ARGUMENT" } }, message],
+        // Nothing says what it is about, so its words decide.
+        [{ message }, neutral],
+        [{ error: { message, type: "invalid_request_error", param: null } }, neutral],
+        // The account's, whatever else is said.
+        [{ error: { message: "No tea", code: "billing_hard_limit_reached", param: "prompt" } }, neutral],
+        [
+          { error: { message: "No tea", status: "INVALID_ARGUMENT", details: [{ reason: "API_KEY_INVALID" }] } },
+          neutral
+        ],
+        [
+          { error: { message: "Your organization must be verified.", code: "unsupported_value", param: "model" } },
+          neutral
+        ]
+      ]
+      for (const [body, shown] of bodies) {
+        const reason = yield* reasonOf(ask({ status: 400, body }))
+        assert.deepStrictEqual([reason._tag, reason.message], ["InvalidRequest", shown])
+      }
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+  )
+
   it.live("maps every status to a reason", () =>
     Effect.gen(function* () {
       const tags: ReadonlyArray<readonly [number, Reason["_tag"]]> = [
@@ -365,6 +396,7 @@ describe("UpstreamHttp", () => {
                 status: 418,
                 message: "why",
                 codes: ["teapot"],
+                namesField: false,
                 retryAfter: Duration.seconds(7),
                 model: "m"
               })

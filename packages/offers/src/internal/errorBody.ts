@@ -16,10 +16,12 @@ import { Duration } from "effect"
 export interface ErrorBody {
   readonly message: string | undefined
   readonly codes: ReadonlyArray<string>
+  /** Whether it names a field of the request. */
+  readonly namesField: boolean
   readonly retryAfter: Duration.Duration | undefined
 }
 
-const nothing: ErrorBody = { message: undefined, codes: [], retryAfter: undefined }
+const nothing: ErrorBody = { message: undefined, codes: [], namesField: false, retryAfter: undefined }
 
 const maxDepth = 4
 const maxItems = 3
@@ -75,6 +77,14 @@ const codesIn = (value: unknown): ReadonlyArray<string> =>
     return typeof code === "string" && /^[\w.:-]{1,64}$/.test(code) ? [code] : []
   })
 
+/** `param` (OpenAI, Mistral), or the place of an issue: in the path or the headers it is no input. */
+const isPlaced = (value: unknown): boolean => {
+  const param = property(value, "param")
+  if (typeof param === "string" && param !== "") return true
+  const path = property(value, "loc") ?? property(value, "path")
+  return Array.isArray(path) && path.length > 0 && path[0] !== "header" && path[0] !== "path"
+}
+
 const waitIn = (value: unknown): ReadonlyArray<Duration.Duration> => {
   const seconds = property(value, "retry_after")
   if (typeof seconds === "number" && seconds >= 0 && seconds < 1e9) return [Duration.seconds(seconds)]
@@ -96,6 +106,7 @@ export const readErrorBody = (text: string): ErrorBody => {
   return {
     message: messageIn(json),
     codes: [...new Set(objects.flatMap(codesIn))],
+    namesField: objects.some((each) => isPlaced(each) || objectsIn(property(each, "issues")).some(isPlaced)),
     retryAfter: objects.flatMap(waitIn)[0]
   }
 }

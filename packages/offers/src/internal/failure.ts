@@ -34,6 +34,8 @@ export interface Failure {
    * `API_KEY_INVALID` (Google), `Validation` (Text Embeddings Inference). Empty if it has none.
    */
   readonly codes: ReadonlyArray<string>
+  /** Whether the JSON names a field of the request: `param` (OpenAI), `loc` (fal, Voyage). */
+  readonly namesField?: boolean
   /** The time to wait, from `Retry-After` or from the JSON. The longer of the two. */
   readonly retryAfter: Duration.Duration | undefined
   /** The model of the call. */
@@ -56,13 +58,55 @@ export const longer = (one: Duration.Duration | undefined, other: Duration.Durat
 const invalidMessage = "the provider rejected the request as invalid"
 const tooLargeMessage = "the input is too large for the provider"
 
-/** Leaves of the messages that callers read what they may know. */
-export const withSafeMessage = (reason: Reason): Reason => {
+/**
+ * Codes of failures of the account, also where the status is one of the input: OpenAI, Google,
+ * ElevenLabs.
+ */
+const isAccountCode = (code: string): boolean =>
+  /api_?key|account|billing|credit|payment|permission|quota|spend_limit|usage_limit|unauthenticated|unauthori[sz]ed/i.test(
+    code
+  )
+
+/** Codes that only failures of the input have: OpenAI, pydantic (fal, Voyage, Jina), Google, TEI. */
+const isInputCode = (code: string): boolean =>
+  /^(?:invalid_(?:argument|file\w*|parameters?|type|value|image|language)|unsupported_(?:format|parameter|value)|(?:missing_required|unknown)_parameter|(?:array|integer|string)_(?:above|below)_\w+|\w+_too_(?:large|long|short)|context_length_exceeded|extra_forbidden|missing|\w+_(?:parsing|type)|value_error(?:[._]\w+)*|type_error(?:[._]\w+)*|validation(?:_error)?|unprocessable_entity)$/i.test(
+    code
+  )
+
+/**
+ * Whether the vendor itself says that a failure is about the input, by its code or by the field
+ * that it names. Undefined if it says neither.
+ */
+const isAboutInput = ({ codes, namesField = false }: Pick<Failure, "codes" | "namesField">): boolean | undefined =>
+  codes.some(isAccountCode) ? false : namesField || codes.some(isInputCode) ? true : undefined
+
+const messageFor = (message: string, failure: Pick<Failure, "codes" | "namesField">): string | undefined => {
+  switch (isAboutInput(failure)) {
+    case true:
+      return SafeMessage.ofInput(message)
+    case false:
+      return undefined
+    default:
+      return SafeMessage.make(message)
+  }
+}
+
+/**
+ * Leaves of the messages that callers read what they may know. The code of the failure decides, and
+ * the words only where there is none.
+ */
+export const withSafeMessage = (
+  reason: Reason,
+  failure: Pick<Failure, "codes" | "namesField"> = { codes: [] }
+): Reason => {
   switch (reason._tag) {
-    case "InvalidRequest":
-      return new InvalidRequest({ message: SafeMessage.make(reason.message) ?? invalidMessage })
+    case "InvalidRequest": {
+      const message = messageFor(reason.message, failure) ?? invalidMessage
+      const { othersMayAccept } = reason
+      return new InvalidRequest({ message, ...(othersMayAccept === undefined ? {} : { othersMayAccept }) })
+    }
     case "InputTooLarge":
-      return new InputTooLarge({ message: SafeMessage.make(reason.message) ?? tooLargeMessage })
+      return new InputTooLarge({ message: messageFor(reason.message, failure) ?? tooLargeMessage })
     default:
       return reason
   }
