@@ -19,6 +19,7 @@ import * as CommandOutput from "./internal/commandOutput.ts"
 import type { TranscriptionModel } from "@model-gateway/offers/Model"
 import * as Offer from "@model-gateway/offers/Offer"
 import type { TranscriptionOffer } from "@model-gateway/offers/Offer"
+import * as Passthrough from "@model-gateway/offers/Passthrough"
 import { cost, type PerSecond } from "@model-gateway/offers/Pricing"
 import { BadResponse, ProviderError, Timeout } from "@model-gateway/offers/ProviderError"
 import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
@@ -33,8 +34,9 @@ const Words = Schema.TupleWithRest(Schema.Tuple([Schema.NonEmptyString]), [Schem
  *
  * The words of a command may contain placeholders: `{file}` (the audio), `{wav}` (where `convert`
  * writes), `{dir}` (a folder of the call, which is also the working directory), `{language}` (its
- * code, or `auto`), `{temperature}` (0 unless the request says otherwise) and `{model}` (the
- * model's `upstreamId`).
+ * code, or `auto`), `{temperature}` (0 unless the request says otherwise), `{prompt}` (that of the
+ * caller's `provider.options`, or nothing) and `{model}` (the model's `upstreamId`). A prompt may
+ * begin with a dash, so write it after an option that takes a value.
  *
  * @category schemas
  * @since 0.1.0
@@ -89,11 +91,42 @@ interface Places {
   readonly wav: string
 }
 
+/** A longer one is no prompt. An argument of a program is at most 128 KiB. */
+const maxPromptLength = 4096
+
+const promptOf = ({ options = {} }: TranscriptionRequest): string | undefined => {
+  const { prompt } = options
+  return typeof prompt === "string" ? prompt : undefined
+}
+
+/** The one option of a command that has a placeholder for it. */
+const promptPassthrough = (provider: string): Passthrough.Passthrough =>
+  Passthrough.make(provider, { documented: ["prompt"], refused: {} }, ({ prompt = "" }, path) =>
+    typeof prompt === "string" && prompt.length <= maxPromptLength && !prompt.includes("\0")
+      ? []
+      : [
+          {
+            path: `${path}.prompt`,
+            message: `Expected a text of at most ${maxPromptLength} characters without NUL`
+          }
+        ]
+  )
+
+/** The options that such a command has no use for. */
+const otherOptions =
+  (provider: string, publicId: string) =>
+  ({ options = {} }: TranscriptionRequest): ReadonlyArray<string> =>
+    Object.keys(options)
+      .filter((name) => name !== "prompt")
+      .slice(0, 20)
+      .map((name) => `provider.options.${provider}.${name}: ${publicId} takes no such option, so it was ignored.`)
+
 const fill = (word: string, places: Places, model: TranscriptionModel, request: TranscriptionRequest): string => {
   const values: Readonly<Record<string, string>> = {
     ...places,
     language: request.language ?? "auto",
     temperature: String(request.temperature ?? 0),
+    prompt: promptOf(request) ?? "",
     model: model.upstreamId
   }
   // A single pass, so that no value is searched for placeholders.
@@ -204,6 +237,8 @@ const transcription = Effect.fnUntraced(function* (
   const quote = ({ audio }: TranscriptionRequest) => cost(pricing.microCredits, audio.durationSeconds)
   const uses = (placeholder: string) => [...command, ...(convert ?? [])].some((word) => word.includes(placeholder))
 
+  const passthrough = uses("{prompt}") ? promptPassthrough(name) : undefined
+
   const transcribe = Effect.fnUntraced(function* (request: TranscriptionRequest) {
     const places = yield* place(fileSystem, request)
     const filled = (word: string) => fill(word, places, model, request)
@@ -231,9 +266,12 @@ const transcription = Effect.fnUntraced(function* (
       max_bytes: maxBytes,
       max_seconds: maxSeconds
     },
-    ignored: Offer.ignoredOptions({ provider: name, publicId: model.publicId }),
+    ...(passthrough === undefined
+      ? { ignored: Offer.ignoredOptions({ provider: name, publicId: model.publicId }) }
+      : { passthrough, ignored: otherOptions(name, model.publicId) }),
     quote,
     run: Effect.fn("Command.transcribe")(function* (request: TranscriptionRequest) {
+      if (passthrough !== undefined) yield* Passthrough.check(passthrough, request)
       const answer = yield* Effect.timeoutOrElse(transcribe(request), {
         duration: timeLimit,
         orElse: () => Effect.fail(new ProviderError({ reason: new Timeout() }))

@@ -194,6 +194,79 @@ describe("Command", () => {
     }).pipe(provide(services))
   )
 
+  it.live("merges the tokens of whisper.cpp's full JSON to words", () =>
+    Effect.gen(function* () {
+      const token = (text: string, from?: number, to?: number) => ({
+        text,
+        ...(from === undefined ? {} : { offsets: { from, to } }),
+        id: 1,
+        p: 0.9,
+        t_dtw: -1
+      })
+      const ofTokens = (language: string, ...segments: ReadonlyArray<ReadonlyArray<unknown>>) =>
+        transcript(
+          {
+            command: node(
+              "console.log(process.argv[1])",
+              JSON.stringify({
+                result: { language },
+                transcription: segments.map((tokens) => ({ text: " x", offsets: { from: 0, to: 2000 }, tokens }))
+              })
+            ),
+            output: "json"
+          },
+          { timestamp_granularities: ["word"] }
+        )
+      const english = yield* ofTokens(
+        "en",
+        [
+          token("[_BEG_]", 0, 0),
+          token(" Trans", 100, 300),
+          token("cri", 300, 400),
+          token("ption", 400, 700),
+          token(",", 700, 750),
+          token(" untimed"),
+          token(" I", 800, 900),
+          token("'m", 900, 1000),
+          token("[_TT_100]", 2000, 2000)
+        ],
+        [token("sure", 2000, 2500), token(".", 2500, 2600), token("<|endoftext|>", 2600, 2600), null]
+      )
+      assert.deepStrictEqual(english.words, [
+        { word: "Transcription,", start: 0.1, end: 0.75 },
+        { word: "I'm", start: 0.8, end: 1 },
+        { word: "sure.", start: 2, end: 2.6 }
+      ])
+      // Chinese has no spaces.
+      const chinese = yield* ofTokens("zh", [token("你好", 0, 500), token("世界", 500, 900), token("。", 900, 950)])
+      assert.deepStrictEqual(chinese.words, [
+        { word: "你好", start: 0, end: 0.5 },
+        { word: "世界。", start: 0.5, end: 0.95 }
+      ])
+    }).pipe(provide(services))
+  )
+
+  it.live("fills in the prompt of the caller where the command has a placeholder, and names other options", () =>
+    Effect.gen(function* () {
+      const parameters = { command: node("console.log('[' + process.argv[1] + ']')", "{prompt}") }
+      assert.strictEqual((yield* transcript(parameters)).text, "[]")
+      const said = "Ünal; $(id) {model} --help"
+      assert.strictEqual((yield* transcript(parameters, { options: { prompt: said } })).text, `[${said}]`)
+      const { offer, run } = yield* command(parameters)
+      assert.deepStrictEqual(offer.passthrough?.documented, ["prompt"])
+      assert.deepStrictEqual(offer.ignored?.(speaking("hello", { options: { prompt: "tea", beams: 3 } })), [
+        "provider.options.local.beams: local/ears takes no such option, so it was ignored."
+      ])
+      for (const prompt of [1, "a\u0000b", "a".repeat(4097)]) {
+        const { reason } = yield* Effect.flip(run(speaking("hello", { options: { prompt } })))
+        assert.strictEqual(
+          told(reason),
+          "InvalidRequest: provider.options.local.prompt: Expected a text of at most 4096 characters without NUL"
+        )
+      }
+    }).pipe(provide(services))
+  )
+
   it.live("reports what went wrong, and nothing that the program said of it", () =>
     Effect.gen(function* () {
       const failures = [

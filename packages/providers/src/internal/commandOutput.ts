@@ -4,7 +4,8 @@ import * as OpenAiTranscript from "./openAiTranscript.ts"
 import type {
   TranscriptionRequest,
   TranscriptionResponse,
-  TranscriptionSegment
+  TranscriptionSegment,
+  TranscriptionWord
 } from "@model-gateway/offers/Transcription"
 
 /** Lines of text, one for each utterance. */
@@ -18,13 +19,22 @@ export const ofText = (text: string, { audio }: TranscriptionRequest): Transcrip
   segments: []
 })
 
-/** `whisper-cli --output-json`. Its offsets are in milliseconds. */
+const Offsets = Schema.Struct({ from: Schema.Finite, to: Schema.Finite })
+
+/** `whisper-cli --output-json`, or `--output-json-full` with tokens. Offsets are in milliseconds. */
 const WhisperCpp = Schema.Struct({
   result: Schema.optionalKey(Schema.Struct({ language: Schema.optionalKey(Schema.String) })),
   transcription: Schema.Array(
-    Schema.Struct({ text: Schema.String, offsets: Schema.Struct({ from: Schema.Finite, to: Schema.Finite }) })
+    Schema.Struct({
+      text: Schema.String,
+      offsets: Offsets,
+      tokens: Schema.optionalKey(Schema.Array(Schema.Unknown))
+    })
   )
 })
+
+/** A part of a word. whisper.cpp leaves the offsets of some out. */
+const WhisperCppToken = Schema.Struct({ text: Schema.String, offsets: Schema.optionalKey(Offsets) })
 
 const PocketSphinxWord = Schema.Struct({ t: Schema.String, b: Schema.Finite, d: Schema.Finite })
 
@@ -36,6 +46,7 @@ const PocketSphinx = Schema.Struct({
 
 const isOpenAi = Schema.is(OpenAiTranscript.Transcript)
 const isWhisperCpp = Schema.is(WhisperCpp)
+const isToken = Schema.is(WhisperCppToken)
 const isPocketSphinx = Schema.is(Schema.Array(PocketSphinx))
 
 const joined = (segments: ReadonlyArray<TranscriptionSegment>): string =>
@@ -44,10 +55,47 @@ const joined = (segments: ReadonlyArray<TranscriptionSegment>): string =>
     .filter((text) => text !== "")
     .join(" ")
 
+/** Languages that write no spaces between words, as Whisper itself has them. */
+const unspaced = new Set(["ja", "lo", "my", "th", "yue", "zh"])
+
+/** Marks of times and of the end of the text: [_BEG_], [_TT_150], <|endoftext|>. */
+const isMark = ({ text }: typeof WhisperCppToken.Type): boolean => /^(?:\[_.*\]|<\|.*\|>)$/.test(text.trim())
+
+const isPunctuation = (text: string): boolean => !/[\p{L}\p{N}]/u.test(text)
+
+/**
+ * The words of a segment. A token begins one if it begins with a space, or if the language has no
+ * spaces. Punctuation belongs to the word before it. Words without times are left out.
+ */
+const wordsOf = (
+  { tokens = [] }: (typeof WhisperCpp.Type)["transcription"][number],
+  language: string | undefined
+): ReadonlyArray<TranscriptionWord> => {
+  const words: Array<{ text: string; from: number | undefined; to: number | undefined }> = []
+  for (const token of tokens) {
+    if (!isToken(token) || isMark(token)) continue
+    const { offsets, text } = token
+    const last = words.at(-1)
+    const begins = /^\s/.test(text) || (unspaced.has(language ?? "") && !isPunctuation(text))
+    if (last === undefined || begins) {
+      words.push({ text: text.trim(), from: offsets?.from, to: offsets?.to })
+    } else {
+      last.text += text.trimEnd()
+      last.from ??= offsets?.from
+      last.to = offsets?.to ?? last.to
+    }
+  }
+  return words.flatMap(({ from, text, to }) =>
+    from === undefined || to === undefined || text === "" ? [] : [{ word: text, start: from / 1000, end: to / 1000 }]
+  )
+}
+
 const ofWhisperCpp = (
   { result, transcription }: typeof WhisperCpp.Type,
-  { audio }: TranscriptionRequest
+  { audio, timestamp_granularities }: TranscriptionRequest
 ): TranscriptionResponse => {
+  const words = transcription.flatMap((segment) => wordsOf(segment, result?.language))
+  const hasTokens = transcription.some(({ tokens }) => tokens !== undefined)
   const segments = transcription.map(({ offsets, text }, id) => ({
     id,
     start: offsets.from / 1000,
@@ -58,7 +106,8 @@ const ofWhisperCpp = (
     text: joined(segments),
     duration: audio.durationSeconds,
     segments,
-    ...(result?.language === undefined ? {} : { language: result.language })
+    ...(result?.language === undefined ? {} : { language: result.language }),
+    ...(hasTokens && timestamp_granularities.includes("word") ? { words } : {})
   }
 }
 

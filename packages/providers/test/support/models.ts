@@ -23,9 +23,9 @@ const others: Readonly<Record<string, (sent: string) => ReadonlyArray<Model>>> =
     }
   ],
   command: (sent) =>
-    [["{file}"], ["{file}", "{language}", "{temperature}"]].map((words) => ({
+    [["{file}"], ["{file}", "{language}", "{temperature}"], ["{file}", "{prompt}"]].map((words) => ({
       ...base("transcription"),
-      publicId: `local/${words.length}`,
+      publicId: `local/${words.at(-1)}`,
       pricing: { unit: "second", microCredits: 1 },
       parameters: {
         command: ["/bin/sh", "-c", 'cat "$1" > "$0"; shift; echo "$@" >> "$0"; exit 1', sent, ...words],
