@@ -8,14 +8,17 @@ import type { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpClient } from "effect/http"
 import type { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import type { Adapter } from "@model-gateway/offers/Adapter"
+import * as AssemblyAi from "./AssemblyAi.ts"
 import * as Cohere from "./Cohere.ts"
 import * as Command from "./Command.ts"
 import * as Deepgram from "./Deepgram.ts"
+import * as ElevenLabs from "./ElevenLabs.ts"
 import * as Fal from "./Fal.ts"
 import * as Gateway from "./Gateway.ts"
 import * as Google from "./Google.ts"
 import * as Groq from "./Groq.ts"
 import * as Jina from "./Jina.ts"
+import * as Mistral from "./Mistral.ts"
 import * as OpenAi from "./OpenAi.ts"
 import * as Replicate from "./Replicate.ts"
 import * as Runway from "./Runway.ts"
@@ -54,6 +57,9 @@ export const adapters: ReadonlyArray<AnyAdapter> = [
   OpenAi.adapter,
   Groq.adapter,
   Deepgram.adapter,
+  ElevenLabs.adapter,
+  AssemblyAi.adapter,
+  Mistral.adapter,
   Replicate.adapter,
   Fal.adapter,
   Runway.adapter,

@@ -46,6 +46,8 @@ export const Parameters = Schema.Struct({
    * is not listed here is refused, as its price is not known.
    */
   addOns: Schema.optionalKey(Schema.Record(Schema.String, NotNegative)),
+  /** The language of audio if the request names none. Default: Deepgram detects it. */
+  defaultLanguage: Schema.optionalKey(Schema.NonEmptyString),
   /** Default: every format. */
   audioFormats: Schema.optionalKey(Schema.NonEmptyArray(AudioFormat)),
   /** The largest audio in bytes. Default: 2,000,000,000. */
@@ -146,7 +148,11 @@ const passthroughOf = (provider: string, addOns: Readonly<Record<string, number>
         })
   )
 
-const toParameters = (model: TranscriptionModel, request: TranscriptionRequest): URLSearchParams => {
+const toParameters = (
+  model: TranscriptionModel,
+  defaultLanguage: string | undefined,
+  request: TranscriptionRequest
+): URLSearchParams => {
   const options = parametersOf(request.options)
   const has = (...names: ReadonlyArray<string>) => options.some(([name]) => names.includes(name))
   const query = new URLSearchParams({ model: model.upstreamId })
@@ -155,8 +161,9 @@ const toParameters = (model: TranscriptionModel, request: TranscriptionRequest):
   if (request.timestamp_granularities.length > 0 && !has("utterances")) query.set("utterances", "true")
   if (!has("language", "detect_language")) {
     // Without either, Deepgram would take the audio for English.
-    if (request.language === undefined) query.set("detect_language", "true")
-    else query.set("language", request.language)
+    const language = request.language ?? defaultLanguage
+    if (language === undefined) query.set("detect_language", "true")
+    else query.set("language", language)
   }
   for (const [name, value] of options) query.append(name, textOf(value))
   return query
@@ -306,6 +313,7 @@ const transcription = Effect.fnUntraced(function* (
   const {
     addOns = {},
     audioFormats = AudioFormat.literals,
+    defaultLanguage,
     maxBytes = 2_000_000_000,
     maxSeconds
   } = yield* decodeParameters(Parameters, model)
@@ -337,7 +345,7 @@ const transcription = Effect.fnUntraced(function* (
       const size = yield* Effect.orDie(source.size)
       const call = {
         request: HttpClientRequest.post("listen").pipe(
-          HttpClientRequest.setUrlParams(toParameters(model, request)),
+          HttpClientRequest.setUrlParams(toParameters(model, defaultLanguage, request)),
           HttpClientRequest.acceptJson,
           HttpClientRequest.setBody(HttpBody.stream(source.stream, mediaTypes[format], size))
         ),

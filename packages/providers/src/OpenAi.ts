@@ -18,6 +18,7 @@ import { mediaTypes } from "./internal/audioType.ts"
 import { nullable } from "./internal/nullable.ts"
 import * as FormBody from "@model-gateway/offers/FormBody"
 import * as OpenAiTranscript from "./internal/openAiTranscript.ts"
+import * as OptionFields from "./internal/optionFields.ts"
 import { secondsUsage } from "./internal/secondsUsage.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
 import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
@@ -122,19 +123,11 @@ const refused: Passthrough.Declaration["refused"] = {
   price: ["known_speaker_references"]
 }
 
-/** The names become fields of a form. */
-const nameIssues = (options: Schema.JsonObject, path: string) =>
-  Object.keys(options).every(FormBody.isFieldName)
-    ? []
-    : [{ path, message: "Expected names that can be fields of a form" }]
-
-const textOf = (value: Schema.Json): string => (typeof value === "string" ? value : JSON.stringify(value))
-
 /** A list becomes a repeated field, an object JSON text, as OpenAI's own clients send them. */
 const fieldsOf = ([name, value]: readonly [string, Schema.Json]): ReadonlyArray<readonly [string, string]> =>
   Array.isArray(value)
-    ? value.map((item: Schema.Json) => [name.endsWith("[]") ? name : `${name}[]`, textOf(item)])
-    : [[name, textOf(value)]]
+    ? value.map((item: Schema.Json) => [name.endsWith("[]") ? name : `${name}[]`, OptionFields.textOf(item)])
+    : [[name, OptionFields.textOf(value)]]
 
 const optionFields = (options: Schema.JsonObject = {}) => Object.entries(options).flatMap(fieldsOf)
 
@@ -157,10 +150,8 @@ const toForm = (
     ...(isVerbose ? [["timestamp_granularities[]", "segment"] as const] : []),
     ...(isVerbose && timestamp_granularities.includes("word") ? [["timestamp_granularities[]", "word"] as const] : [])
   ]
-  const extra = optionFields(options)
-  const replaced = new Set(extra.map(([name]) => name))
   return {
-    fields: [...own.filter(([name]) => !replaced.has(name)), ...extra],
+    fields: OptionFields.withOptions(own, optionFields(options)),
     file: {
       name: "file",
       // The upstream takes the format from the extension.
@@ -282,7 +273,7 @@ const transcription = Effect.fnUntraced(function* (
   const billing = billingOf(model, parameters)
   if (typeof billing === "string") return yield* new InvalidModel({ model, message: billing })
   const { maxBytes = 26_214_400 } = parameters
-  const passthrough = Passthrough.make(name, { documented, refused }, nameIssues)
+  const passthrough = Passthrough.make(name, { documented, refused }, OptionFields.nameIssues)
   return {
     ...Offer.ofModel(model),
     kind: "transcription",

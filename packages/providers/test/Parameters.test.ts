@@ -34,7 +34,9 @@ const fromAnswers: Readonly<Record<string, ReadonlyArray<string>>> = {
   jina: ["top_n"],
   vllm: ["top_n"],
   // Its answers have the words anyway. They are returned if they were asked for.
-  deepgram: ["timestamp_granularities"]
+  deepgram: ["timestamp_granularities"],
+  elevenlabs: ["timestamp_granularities"],
+  assemblyai: ["timestamp_granularities"]
 }
 
 /** A field, and requests that differ in it. Of several fields, all may be named in an issue. */
@@ -350,13 +352,22 @@ const textOf = ({ headers, method, text, url }: Recorded): string => {
   return `${method} ${url} ${boundary === undefined ? text : text.replaceAll(boundary, "boundary")}`
 }
 
-const takeFrom = ({ state }: Double) => Effect.sync(() => state.requests.splice(0).map(textOf).at(-1))
+/** What a call sent: an upload and a job are two requests. */
+const takeFrom = ({ state }: Double) =>
+  Effect.sync(() => {
+    const requests = state.requests.splice(0).map(textOf)
+    return requests.length === 0 ? undefined : requests.join("\n")
+  })
+
+/** Uploads succeed, so that what follows them is sent. */
+const answerTo = ({ url }: Recorded) =>
+  url.endsWith("/v2/upload") ? { body: { upload_url: "https://example.com/upload" } } : { status: 500 }
 
 /** The offers of an adapter, and what they sent since it was last asked. */
 const offered = Effect.fnUntraced(function* (adapter: AnyAdapter) {
   const fileSystem = yield* FileSystem.FileSystem
   const file = `${yield* fileSystem.makeTempDirectoryScoped()}/sent`
-  const double = yield* started(() => startDouble({ answerTo: () => ({ status: 500 }) }))
+  const double = yield* started(() => startDouble({ answerTo }))
   const models = modelsOf(adapter, file)
   assert.isNotEmpty(models, `give ${adapter.name} models in this test`)
   const upstream = { name: adapter.name, baseUrl: `${double.url}${pathOf(adapter)}`, credential }
