@@ -73,6 +73,26 @@ describe("Deepgram", () => {
     }).pipe(provide(services))
   )
 
+  it.live("asks a model that has one language for it, unless the request names another", () =>
+    Effect.gen(function* () {
+      const double = yield* started(() => startDeepgramDouble({ keys: [key] }))
+      const offers = yield* offersOf(Deepgram.adapter, { baseUrl: `${double.url}/v1` }, key)
+      const [, medical = assert.fail("no offer"), nova2 = assert.fail("no offer")] = offers
+      assert.strictEqual((yield* medical.run(speaking("hello"))).answer.text, "hello.")
+      assert.deepStrictEqual(queryOf(double), { model: "nova-3-medical", smart_format: "true", language: "en" })
+      yield* medical.run(speaking("hello", { language: "en-GB" }))
+      assert.deepInclude(queryOf(double), { language: "en-GB" })
+      const refused = yield* Effect.flip(medical.run(speaking("hello", { language: "de" })))
+      assert.isTrue(refused.canFallBack)
+      assert.strictEqual(
+        told(refused.reason),
+        "InvalidRequest: language: deepgram/nova-3-medical does not take this language at deepgram"
+      )
+      yield* nova2.run(speaking("hello"))
+      assert.deepStrictEqual(queryOf(double), { model: "nova-2", smart_format: "true", detect_language: "true" })
+    }).pipe(provide(services))
+  )
+
   it.live("maps utterances to segments, words with their punctuation, and speakers", () =>
     Effect.gen(function* () {
       const { nova } = yield* deepgram()

@@ -179,25 +179,16 @@ describe("OpenAi", () => {
 
   it.live("sends a model that takes several languages no language and no temperature", () =>
     Effect.gen(function* () {
-      const double = yield* started(() => startOpenAiDouble({ keys: [key] }))
-      const model: TranscriptionModel = {
-        kind: "transcription",
-        publicId: "openai/gpt-transcribe",
-        upstreamId: "gpt-transcribe",
-        name: "GPT Transcribe",
-        pricing: { unit: "second", microCredits: 75 },
-        parameters: { verbose: false, languages: true, temperature: false }
-      }
-      const [gpt = assert.fail("no offer")] = yield* offersOf(OpenAi.adapter, { baseUrl: `${double.url}/v1` }, key, [
-        model
-      ])
+      const openAi = yield* double()
+      const offers = yield* offersOf(OpenAi.adapter, { baseUrl: `${openAi.url}/v1` }, key)
+      const gpt = offers.find(({ offer }) => offer.upstreamId === "gpt-transcribe") ?? assert.fail("no offer")
       const request = speaking("hello world", {
         language: "en",
         temperature: 0.5,
         options: { keywords: ["Ünal", "tea"], prompt: "two words" }
       })
       const { answer, charge } = yield* gpt.run(request)
-      assert.deepStrictEqual(pairs(double), [
+      assert.deepStrictEqual(pairs(openAi), [
         ["model", "gpt-transcribe"],
         ["languages[]", "en"],
         ["response_format", "json"],
@@ -212,12 +203,12 @@ describe("OpenAi", () => {
         "temperature: openai/gpt-transcribe takes no temperature, so it was ignored."
       ])
       yield* gpt.run(speaking("hello", { language: "en", options: { languages: ["de", "fr"] } }))
-      assert.deepStrictEqual(pairs(double).slice(1, 4), [
+      assert.deepStrictEqual(pairs(openAi).slice(1, 4), [
         ["response_format", "json"],
         ["languages[]", "de"],
         ["languages[]", "fr"]
       ])
-      double.next({ body: { text: "x", languages: [] } })
+      openAi.next({ body: { text: "x", languages: [] } })
       assert.notProperty((yield* gpt.run(speaking("hello"))).answer, "language")
     }).pipe(provide(services))
   )

@@ -49,6 +49,7 @@ const known = {
   format_text: isBoolean,
   disfluencies: isBoolean,
   speaker_labels: isBoolean,
+  redact_pii: isBoolean,
   temperature: (value) => typeof value === "number" && value >= 0 && value <= 1
 }
 

@@ -112,7 +112,9 @@ const answerTo = (request, keys) => {
   // Bearer is for short-lived tokens, never for keys.
   const [, key] = /^token ([\x21-\x7e]+)$/i.exec(request.headers.authorization ?? "") ?? []
   if (!keys.has(key)) return documentedErrors.invalidKey
-  if (!["nova-3", "nova-2"].includes(query.get("model"))) return documentedErrors.noModel
+  const model = query.get("model")
+  if (!["nova-3", "nova-3-medical", "nova-2"].includes(model)) return documentedErrors.noModel
+  if (model === "nova-3-medical" && !/^en\b/.test(query.get("language") ?? "")) return documentedErrors.noModel
   if (query.has("language") && query.get("detect_language") === "true") {
     return error(400, "Bad Request", "Bad Request: language and detect_language cannot be used together.")
   }

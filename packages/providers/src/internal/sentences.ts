@@ -30,8 +30,10 @@ export const ofPieces = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Transcript
   }
   return groups
     .flatMap((group) => {
-      const start = group.find((piece) => piece.start !== undefined)?.start
-      const end = group.findLast((piece) => piece.end !== undefined)?.end
+      // A space lasts until the next word.
+      const heard = group.filter((piece) => piece.text.trim() !== "")
+      const start = heard.find((piece) => piece.start !== undefined)?.start
+      const end = heard.findLast((piece) => piece.end !== undefined)?.end
       const text = group
         .map((piece) => piece.text)
         .join("")
