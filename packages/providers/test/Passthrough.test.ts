@@ -104,6 +104,27 @@ const own: Readonly<Record<string, ReadonlyArray<string>>> = {
   openai: ["file", "response_format", "timestamp_granularities[]", "url", "known_speaker_references"],
   groq: ["file", "response_format", "timestamp_granularities", "url"],
   deepgram: ["url", "multichannel", "encoding", "sample_rate", "channels", "redact"],
+  elevenlabs: [
+    "file",
+    "source_url",
+    "cloud_storage_url",
+    "timestamps_granularity",
+    "use_multi_channel",
+    "file_format",
+    "entity_detection",
+    "transcript_edit"
+  ],
+  assemblyai: [
+    "audio_url",
+    "speech_models",
+    "speech_model",
+    "multichannel",
+    "dual_channel",
+    "audio_start_from",
+    "summarization",
+    "redact_pii"
+  ],
+  mistral: ["file", "file_id", "file_url", "timestamp_granularities", "speaker_references"],
   replicate: forVideos,
   fal: [...forVideos, "sync_mode"],
   runway: [...forVideos, "ratio", "promptImage", "promptVideo", "outputFormat", "referenceImages"],

@@ -16,7 +16,7 @@ import type { Double } from "@model-gateway/test-doubles/Double"
 export const services = Layer.mergeAll(NodeHttpClient.layerUndici, NodeServices.layer, SecureRandom.layerWebCrypto)
 
 /** A double, for the scope. */
-export const started = (start: () => Promise<Double>): Effect.Effect<Double, never, Scope.Scope> =>
+export const started = <D extends Double>(start: () => Promise<D>): Effect.Effect<D, never, Scope.Scope> =>
   Effect.acquireRelease(Effect.promise(start), (double) => Effect.promise(() => double.close()))
 
 /** A request whose audio the doubles take for these words, one a second. */
