@@ -141,18 +141,17 @@ const toBody = (
   { temperature: takesTemperature = false }: Parameters,
   { language, options = {}, temperature = 0 }: TranscriptionRequest,
   audio_url: string
-) => ({
-  // AssemblyAI would take the audio for English otherwise.
-  ...("language_code" in options || "language_codes" in options || "language_detection" in options
-    ? {}
-    : language === undefined
-      ? { language_detection: true }
-      : { language_code: language }),
-  ...(takesTemperature ? { temperature } : {}),
-  ...options,
-  audio_url,
-  speech_models: [model.upstreamId]
-})
+): object => {
+  const choosesLanguage = ["language_code", "language_codes", "language_detection"].some((name) => name in options)
+  return Object.assign(
+    {},
+    // AssemblyAI would take the audio for English otherwise.
+    choosesLanguage ? {} : language === undefined ? { language_detection: true } : { language_code: language },
+    takesTemperature ? { temperature } : {},
+    options,
+    { audio_url, speech_models: [model.upstreamId] }
+  )
+}
 
 // Response mapping
 

@@ -22,7 +22,7 @@ const assemblyAi = (upstream: Partial<Upstream> = {}, parameters: Schema.JsonObj
     const double = yield* started(() => startAssemblyAiDouble({ keys: [key] }))
     const models = AssemblyAi.adapter.models.map((model) => ({
       ...model,
-      parameters: { ...model.parameters, pollMilliseconds: 5, ...parameters }
+      parameters: Object.assign({}, model.parameters, { pollMilliseconds: 5 }, parameters)
     }))
     const [pro = assert.fail("no offer"), universal = assert.fail("no offer")] = yield* offersOf(
       AssemblyAi.adapter,

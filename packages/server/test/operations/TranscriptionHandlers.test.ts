@@ -1,3 +1,4 @@
+import { ListResponse } from "@model-gateway/core/Generations"
 import { Response } from "@model-gateway/core/Transcription"
 import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
 import { expect, it } from "@effect/vitest"
@@ -17,6 +18,7 @@ const audio = keypad("1259")
 const request = { model: "sandbox/tones", input_audio: { data: audio.toString("base64"), format: "wav" } }
 
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
+const decodeLog = Schema.decodeUnknownSync(Schema.fromJsonString(ListResponse))
 
 const file: Part = { name: "file", filename: "tones.wav", type: "audio/wav", value: audio }
 
@@ -289,7 +291,8 @@ it.layer(
       expect([usage?.seconds, Object.keys(usage ?? {}).toSorted()]).toEqual([0.8, ["cost", "seconds"]])
       const { ask, managementKey } = yield* TestGateway
       const log = yield* ask("/api/v1/generations?provider=minimal", { key: managementKey })
-      expect(JSON.parse(log.text).data[0].usage).toEqual({ seconds: 0.8, billed_seconds: 10 })
+      const [entry] = decodeLog(log.text).data
+      expect(entry?.usage).toEqual({ seconds: 0.8, billed_seconds: 10 })
     })
   )
 
