@@ -28,6 +28,7 @@ const perCall = new Set<string>([
   "server/objects/ObjectStore.ts chunks",
   "server/http/TranscriptionBody.ts audio",
   "server/http/TranscriptionBody.ts text",
+  "providers/internal/speakers.ts numbers",
   // Of the program's own text, made once.
   "server/http/Routes.ts byEndpoint",
   "server/openapi/Components.ts byEncoded",

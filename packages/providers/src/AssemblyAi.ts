@@ -143,14 +143,14 @@ const toBody = (
   audio_url: string
 ): object => {
   const choosesLanguage = ["language_code", "language_codes", "language_detection"].some((name) => name in options)
-  return Object.assign(
+  const sent = Object.assign(
     {},
     // AssemblyAI would take the audio for English otherwise.
     choosesLanguage ? {} : language === undefined ? { language_detection: true } : { language_code: language },
     takesTemperature ? { temperature } : {},
-    options,
-    { audio_url, speech_models: [model.upstreamId] }
+    options
   )
+  return Object.assign(sent, { audio_url, speech_models: [model.upstreamId] })
 }
 
 // Response mapping
