@@ -26,15 +26,37 @@ const key = "not-a-real-key"
 export const file = (url: string): object => ({
   upstreams: {
     ...Object.fromEntries(
-      ["cohere", "jina", "voyage", "openai", "groq", "deepgram", "replicate", "fal", "runway", "google"].map((name) => [
-        name,
-        { apiKey: key, baseUrl: `${url}/${name}` }
-      ])
+      [
+        "cohere",
+        "jina",
+        "voyage",
+        "openai",
+        "groq",
+        "deepgram",
+        "elevenlabs",
+        "assemblyai",
+        "mistral",
+        "replicate",
+        "fal",
+        "runway",
+        "google"
+      ].map((name) => [name, { apiKey: key, baseUrl: `${url}/${name}` }])
     ),
     tei: { baseUrl: `${url}/tei` },
     behind: { adapter: "gateway", apiKey: key, baseUrl: `${url}/behind` }
   },
   models: {
+    // It would wait a second for each poll.
+    "assemblyai/hurried": {
+      offers: [
+        {
+          upstream: "assemblyai",
+          model: "universal-2",
+          price: { second: 0.0001 },
+          parameters: { pollMilliseconds: 5, addOns: { speaker_labels: 1 } }
+        }
+      ]
+    },
     "tei/priced": { offers: [{ upstream: "tei", model: "priced", price: { input_tokens: 1 } }] },
     "behind/rank": { kind: "rerank", offers: [{ upstream: "behind", model: "rank", price: { search_unit: 0.001 } }] },
     "behind/hear": {
@@ -65,7 +87,7 @@ const transcribe = (upstream: string, model: string, options: (mark: string) => 
   question: (number) => {
     const provider = JSON.stringify({ options: { [upstream]: options(`fuzz-${number}`) } })
     // These models have no other format than `json`.
-    const verbose = /gpt-4o/.test(model) ? {} : { response_format: "verbose_json", "timestamp_granularities[]": "word" }
+    const verbose = /gpt-/.test(model) ? {} : { response_format: "verbose_json", "timestamp_granularities[]": "word" }
     const fields = { model, provider, ...verbose }
     return { method: "POST", path: "/api/v1/audio/transcriptions", ...form(fields, { name: "a.wav", bytes: audio }) }
   }
@@ -90,6 +112,10 @@ const transcribers = [
   transcribe("openai", "openai/gpt-4o-transcribe", (mark) => ({ prompt: mark })),
   transcribe("groq", "groq/whisper-large-v3", (mark) => ({ prompt: mark })),
   transcribe("deepgram", "deepgram/nova-3", (mark) => ({ tag: mark })),
+  transcribe("openai", "openai/gpt-transcribe", (mark) => ({ prompt: mark })),
+  transcribe("elevenlabs", "elevenlabs/scribe_v2", (mark) => ({ keyterms: [mark], diarize: true })),
+  transcribe("assemblyai", "assemblyai/hurried", (mark) => ({ custom_spelling: mark, speaker_labels: true })),
+  transcribe("mistral", "mistral/voxtral-mini-transcribe-3-0", (mark) => ({ context_bias: [mark], diarize: true })),
   transcribe("behind", "behind/hear", (mark) => ({ order: [mark] }))
 ] as const
 
@@ -131,6 +157,40 @@ const deepgramTranscript = {
   }
 }
 
+const scribeTranscript = {
+  text: "green tea",
+  language_code: "eng",
+  words: words.map(({ end, start, word }, at) => ({
+    text: word,
+    start,
+    end,
+    type: "word",
+    speaker_id: `speaker_${at}`
+  })),
+  audio_duration_secs: 0.5
+}
+
+const voxtralTranscript = {
+  model: "voxtral",
+  text: " green tea",
+  language: "en",
+  segments: [{ text: " green tea", start: 0, end: 0.5, speaker_id: "speaker_1", type: "transcription_segment" }],
+  usage: { prompt_audio_seconds: 1, prompt_tokens: 4, total_tokens: 9, completion_tokens: 5 }
+}
+
+/** What AssemblyAI answers to an upload, a creation, a poll and a deletion. */
+const assemblyAi = (method: string, path: string, job: string): unknown => {
+  if (path.endsWith("/upload")) return { upload_url: "https://cdn.assemblyai.com/upload/1" }
+  if (method === "POST") return { id: job, status: "queued" }
+  const spoken = words.map(({ end, start, word }) => ({
+    text: word,
+    start: start * 1000,
+    end: end * 1000,
+    speaker: "A"
+  }))
+  return { id: job, status: "completed", text: "green tea", words: spoken, utterances: spoken, audio_duration: 1 }
+}
+
 const film = Buffer.from("\u0000\u0000\u0000\u0018ftypmp42".repeat(20))
 
 /** What the gateway of a gateway answers. */
@@ -168,6 +228,12 @@ export const rightAnswer = (url: string, { method, path }: Call, number: number)
       return { json: transcript }
     case "deepgram":
       return { json: deepgramTranscript }
+    case "elevenlabs":
+      return { json: scribeTranscript }
+    case "assemblyai":
+      return { json: assemblyAi(method, path, job) }
+    case "mistral":
+      return { json: voxtralTranscript }
     case "behind":
       return behind(method, path, job)
     case "replicate":
