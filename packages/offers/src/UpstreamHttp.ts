@@ -100,6 +100,12 @@ export interface Options {
    * {@link reasonOf}.
    */
   readonly reasonOf?: (failure: Failure) => Reason | undefined
+  /**
+   * Statuses that this upstream uses for mistakes of the input alone, although it has no codes. So
+   * words such as "credits", which the input may contain, do not hide their messages. Default:
+   * none.
+   */
+  readonly inputStatuses?: ReadonlyArray<number>
 }
 
 /**
@@ -341,7 +347,13 @@ export const make = Effect.fnUntraced(function* (
         retryAfter: longer(retryAfterOf(response.headers, yield* Clock.currentTimeMillis), retryAfter),
         model
       }
-      return failWith(withSafeMessage(options.reasonOf?.(failure) ?? reasonOf(failure), failure), status)
+      return failWith(
+        withSafeMessage(options.reasonOf?.(failure) ?? reasonOf(failure), {
+          ...failure,
+          isOfInput: options.inputStatuses?.includes(status)
+        }),
+        status
+      )
     })
 
   const send = Effect.fnUntraced(function* ({ credential, model, request }: Call) {

@@ -389,7 +389,9 @@ export const adapter: Adapter = {
         credential: upstream.credential,
         timeLimit,
         authentication,
-        reasonOf
+        reasonOf,
+        // Its account has other statuses.
+        inputStatuses: [400]
       })
       return yield* Effect.forEach(models, (model) =>
         model.kind === "transcription" && model.pricing.unit === "second"

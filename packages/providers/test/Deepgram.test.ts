@@ -286,6 +286,18 @@ describe("Deepgram", () => {
     }).pipe(provide(services))
   )
 
+  it.live("shows what Deepgram says of the input, whatever words it has, and nothing of the account", () =>
+    Effect.gen(function* () {
+      const said = (err_msg: string, err_code = "Bad Request") =>
+        Effect.map(failing({ status: 400, body: { err_code, err_msg } }), told)
+      const harmless = "Bad Request: search: 'credits and quota' is not a valid term"
+      assert.strictEqual(yield* said(harmless), `InvalidRequest: ${harmless}`)
+      const neutral = "InvalidRequest: the provider rejected the request as invalid"
+      assert.strictEqual(yield* said("Your project is out of credits"), neutral)
+      assert.strictEqual(yield* said("no tea", "QUOTA_EXCEEDED"), neutral)
+    }).pipe(provide(services))
+  )
+
   it.live("reports broken answers and connections", () =>
     Effect.gen(function* () {
       const timeLimit = Duration.millis(100)

@@ -73,14 +73,20 @@ const isInputCode = (code: string): boolean =>
     code
   )
 
-/**
- * Whether the vendor itself says that a failure is about the input, by its code or by the field
- * that it names. Undefined if it says neither.
- */
-const isAboutInput = ({ codes, namesField = false }: Pick<Failure, "codes" | "namesField">): boolean | undefined =>
-  codes.some(isAccountCode) ? false : namesField || codes.some(isInputCode) ? true : undefined
+/** What a failure says about itself. */
+interface Said extends Pick<Failure, "codes" | "namesField"> {
+  /** Whether its status is one of the input. */
+  readonly isOfInput?: boolean | undefined
+}
 
-const messageFor = (message: string, failure: Pick<Failure, "codes" | "namesField">): string | undefined => {
+/**
+ * Whether the vendor itself says that a failure is about the input, by its code, by the field that
+ * it names or by its status. Undefined if it says nothing.
+ */
+const isAboutInput = ({ codes, isOfInput = false, namesField = false }: Said): boolean | undefined =>
+  codes.some(isAccountCode) ? false : namesField || isOfInput || codes.some(isInputCode) ? true : undefined
+
+const messageFor = (message: string, failure: Said): string | undefined => {
   switch (isAboutInput(failure)) {
     case true:
       return SafeMessage.ofInput(message)
@@ -95,10 +101,7 @@ const messageFor = (message: string, failure: Pick<Failure, "codes" | "namesFiel
  * Leaves of the messages that callers read what they may know. The code of the failure decides, and
  * the words only where there is none.
  */
-export const withSafeMessage = (
-  reason: Reason,
-  failure: Pick<Failure, "codes" | "namesField"> = { codes: [] }
-): Reason => {
+export const withSafeMessage = (reason: Reason, failure: Said = { codes: [] }): Reason => {
   switch (reason._tag) {
     case "InvalidRequest": {
       const message = messageFor(reason.message, failure) ?? invalidMessage
