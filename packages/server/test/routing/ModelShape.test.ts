@@ -50,8 +50,8 @@ describe("GET /videos/models", () => {
             prompt: "a harbor",
             ...(listed.supported_frame_images.length > 0 ? frames("first_frame") : {})
           }
-          const takes = (field: string, more: VideoRequest) =>
-            !refusedFor(offer, { ...least, ...more }).some((path) => path.startsWith(field))
+          const takes = (field: string, more: VideoRequest, request = least) =>
+            !refusedFor(offer, { ...request, ...more }).some((path) => path.startsWith(field))
           const seconds = Array.from({ length: 70 }, (_, index) => index + 1)
           const durations = seconds.filter((duration) => takes("duration", { duration }))
           expect([listed.id, durations]).toEqual([listed.id, listed.supported_durations])
@@ -61,13 +61,17 @@ describe("GET /videos/models", () => {
             Resolution.literals.filter((resolution) => listed.supported_resolutions.includes(resolution))
           )
           // At some resolution, with or without an image.
-          const ratios = AspectRatio.literals.filter((aspect_ratio) => takes("aspect_ratio", { aspect_ratio }))
+          const ratios = AspectRatio.literals.filter((aspect_ratio) =>
+            [least, { prompt: "a harbor" }].some((request) => takes("aspect_ratio", { aspect_ratio }, request))
+          )
           expect([listed.id, ratios]).toEqual([
             listed.id,
             AspectRatio.literals.filter((ratio) => listed.supported_aspect_ratios.includes(ratio))
           ])
           const sizes = listed.supported_sizes ?? []
-          expect([...sizes, "16x16"].filter((size) => takes("size", { size }))).toEqual(sizes)
+          const isSize = (size: string) =>
+            [least, { prompt: "a harbor" }].some((request) => takes("size", { size }, request))
+          expect([...sizes, "16x16"].filter(isSize)).toEqual(sizes)
           for (const frame_type of ["first_frame", "last_frame"] as const) {
             const types =
               frame_type === "last_frame" ? (["first_frame", "last_frame"] as const) : ["first_frame" as const]
