@@ -50,13 +50,20 @@ export const Price = Schema.Struct({
 export interface Price extends Schema.Schema.Type<typeof Price> {}
 
 /**
- * Micro-credits of a price, which may be a fraction of one. The decimal point is moved in the
- * digits, because a multiplication would add the float error.
+ * Moves the decimal point in the digits, because a multiplication or a division would add a float
+ * error.
  */
-const micro = (credits: number): number => {
-  const [digits = "0", exponent = "0"] = credits.toExponential().split("e")
-  return Number(`${digits}e${Number(exponent) + Math.log10(MicroCredits.perCredit)}`)
+const shifted = (value: number, places: number): number => {
+  const [digits = "0", exponent = "0"] = value.toExponential().split("e")
+  return Number(`${digits}e${Number(exponent) + places}`)
 }
+
+const places = Math.log10(MicroCredits.perCredit)
+
+/** Micro-credits of a price, which may be a fraction of one. */
+const micro = (credits: number): number => shifted(credits, places)
+
+const toCredits = (microCredits: number): number => shifted(microCredits, -places)
 
 const perVideo = (unit: PerVideo["unit"], prices: NonNullable<Price["video"]>): PerVideo | undefined => {
   const [first, ...others] =
@@ -89,13 +96,12 @@ export const toPricing = (price: Price): Pricing | undefined => {
 }
 
 /**
- * The price of an offer, as a file states it.
+ * The price of an offer, as a file states it: the number that {@link toPricing} was given.
  *
  * @category converting
  * @since 0.1.0
  */
 export const fromPricing = (pricing: Pricing): Price => {
-  const { toCredits } = MicroCredits
   if ("prices" in pricing) {
     const prices = pricing.prices.map(({ microCredits, ...filter }) => ({
       ...filter,
