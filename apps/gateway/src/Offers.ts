@@ -52,6 +52,10 @@ const withEnd =
     return others
   }
 
+/** The models that the settings file adds at an upstream. */
+const modelsAt = (upstream: Upstream, configured: ReadonlyArray<ModelOffers.ModelOffer>): ReadonlyArray<Model> =>
+  configured.filter((each) => each.upstream === upstream).map(({ model }) => model)
+
 const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSettings) {
   const catalog = yield* CatalogFile.read(settings.catalog)
   const adapters = CatalogFile.adaptersOf(catalog.catalog)
@@ -70,7 +74,7 @@ const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSetting
   const made = new Map<Model, Offer>()
   for (const upstream of upstreams) {
     const { adapter, baseUrl, credential, dataPolicy, name } = upstream
-    const added = configured.filter((each) => each.upstream === upstream).map(({ model }) => model)
+    const added = modelsAt(upstream, configured)
     const models = [...(name === adapter.name ? adapter.models.filter(isKept) : []), ...added]
     const timeLimit = maxTimeLimit(upstream, models)
     const offers = yield* adapter.offers({ name, baseUrl, credential, timeLimit }, models).pipe(
@@ -91,14 +95,24 @@ const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSetting
   return Offered.of({ catalog, upstreams, offers, fileProviders })
 })
 
-/** Fails with a sentence if the settings need something that a catalog lacks. */
+/**
+ * Fails with a sentence if the gateway could not start with a catalog, such as if the settings need a
+ * model that it lacks.
+ */
 export const check = Effect.fnUntraced(function* (
   loaded: Loaded,
   settings: OfferSettings,
   catalog: CatalogFile.InUse["catalog"]
 ) {
   const adapters = CatalogFile.adaptersOf(catalog)
-  yield* ModelOffers.all(loaded, yield* Upstreams.all(loaded, settings.upstreams, adapters))
+  const upstreams = yield* Upstreams.all(loaded, settings.upstreams, adapters)
+  const configured = yield* ModelOffers.all(loaded, upstreams)
+  for (const upstream of upstreams) {
+    const models = modelsAt(upstream, configured)
+    // An adapter that is given no models may ask its upstream for some.
+    if (models.length === 0) continue
+    yield* Effect.mapError(upstream.adapter.offers(upstream, models), (error) => invalid(error, configured))
+  }
   yield* checkTurnedOff(loaded, [...adapters.flatMap(({ models }) => models), ...(yield* Sandbox.make())])
 })
 

@@ -246,7 +246,17 @@ describe("models update", () => {
     const file = join(Executable.folder(), "gateway.json")
     writeFileSync(file, json({ models: { "a/b": { offers: [{ upstream: "voyage", model: "rerank-2.5" }] } } }))
     expect(await refusal("--config", file, "--from", fileOf(json(good)))).toContain(
-      'the settings need what it lacks: "models.a/b.offers[0]" on line 5 of '
+      'the gateway could not start with it: "models.a/b.offers[0]" on line 5 of '
+    )
+  })
+
+  it("changes nothing if the settings need a parameter of a model that is gone", async () => {
+    const file = join(Executable.folder(), "gateway.json")
+    const offers = [{ upstream: "openai", model: "whisper-1", price: { input_tokens: 2 } }]
+    writeFileSync(file, json({ models: { "a/b": { offers } } }))
+    const text = withModel({ adapter: "openai", kind: "transcription", id: "openai/whisper-1", price: { second: 0.1 } })
+    expect(await refusal("--config", file, "--from", fileOf(text))).toContain(
+      `of ${file} cannot be offered: needs parameters.tokensPerSecond for its price per token.`
     )
   })
 

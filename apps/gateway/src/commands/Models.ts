@@ -106,7 +106,7 @@ const update = Command.make(
       yield* Offers.check(loaded, settings, catalog).pipe(
         Effect.scoped,
         Effect.mapError(({ message }) =>
-          CatalogUpdate.refused(`the settings need what it lacks: ${message.replace(/\.$/, "")}`)
+          CatalogUpdate.refused(`the gateway could not start with it: ${message.replace(/\.$/, "")}`)
         )
       )
       if (!settings.catalog.isNamed) yield* DataFolder.prepare(settings.dataDir)
