@@ -31,7 +31,7 @@ export interface Options {
   readonly sha256: string | undefined
   /** The file of the Ed25519 key that signed it. */
   readonly publicKey: string | undefined
-  /** For all that is fetched. */
+  /** For each of what is fetched: the catalog, and its signature. */
   readonly timeLimit: Duration.Duration
 }
 
@@ -52,6 +52,9 @@ const shown = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 /** A source for sentences. */
 export const nameOf = (from: string): string => {
   const url = urlOf(from)
+  if (response.status >= 300 && response.status < 400) {
+    return yield* fail(`${name} redirects to another server: give the URL that it leads to`)
+  }
   return url === undefined ? from : shown(url)
 }
 
@@ -83,16 +86,14 @@ const fetchWithin = (url: URL, timeLimit: Duration.Duration, maxBytes: number, m
     orElse: () => fail(`${shown(url)} did not answer within ${Setting.formatDuration(timeLimit)}`)
   })
 
-const publicKeyOf = (file: string): Effect.Effect<KeyObject, Failure> =>
-  Effect.try({
-    try: () => createPublicKey(readFileSync(file)),
+const publicKeyOf = Effect.fnUntraced(function* (file: string): Effect.fn.Return<KeyObject, Failure> {
+  const bytes = yield* readFrom(file)
+  const key = yield* Effect.try({
+    try: () => createPublicKey(Buffer.from(bytes)),
     catch: () => refused(`${file} has no public key in PEM`)
-  }).pipe(
-    Effect.filterOrFail(
-      ({ asymmetricKeyType }) => asymmetricKeyType === "ed25519",
-      () => refused(`the key in ${file} is not an Ed25519 key`)
-    )
-  )
+  })
+  return key.asymmetricKeyType === "ed25519" ? key : yield* fail(`the key in ${file} is not an Ed25519 key`)
+})
 
 /** The signature beside the catalog: the file or URL with `.sig` at the end of its path. */
 const readSignature = Effect.fnUntraced(function* ({ from, timeLimit }: Options, url: URL | undefined) {
@@ -102,6 +103,13 @@ const readSignature = Effect.fnUntraced(function* ({ from, timeLimit }: Options,
     return Result.isFailure(bytes)
       ? yield* fail(`the signature ${file} ${bytes.failure}`)
       : { name: file, bytes: bytes.success }
+  }
+  // Neither sentence names the source: it may contain a password.
+  if (url === undefined && /^[a-z][a-z\d+.-]*:\/\//i.test(from)) {
+    return yield* fail("--from is neither a file nor an http:// or https:// URL")
+  }
+  if (url !== undefined && `${url.username}${url.password}` !== "") {
+    return yield* fail("--from is a URL with a user name or a password, which is not sent")
   }
   const beside = new URL(url)
   beside.pathname += ".sig"

@@ -294,6 +294,7 @@ describe("models update", () => {
       "does not answer",
       { text: "", answer: { fault: "hang" } },
       ["--sha256", sha256(""), "--time-limit", "300 millis"],
+    expect(await refusal("--from", file, "--public-key", `${file}.pem`)).toContain("new.json.pem cannot be read.")
       "did not answer within 300 millis."
     ],
     [
@@ -330,6 +331,12 @@ describe("the built executable", () => {
     const updated = await update(dataDir, ["--from", `${url}/catalog.json`, "--public-key", keyFile()])
     expect(updated).toMatchObject({ code: 0, stderr: "" })
 
+    [
+      "redirects to another server",
+      { text: "", answer: { status: 302, headers: { location: "http://localhost:1/catalog.json" } } },
+      ["--sha256", sha256("")],
+      "/catalog.json redirects to another server: give the URL that it leads to."
+    ],
     const gateway = await Executable.serve(dataDir, [], { COHERE_API_KEY: apiKey, COHERE_BASE_URL: cohere.url })
     await gateway.prints(/Catalog of models: .*catalog\.json, of 2027-01-01, with 3 models\.\n/)
     const headers = {
@@ -362,6 +369,16 @@ describe("the built executable", () => {
       ["--from", fileOf("{ models")],
       ["--from", `${cut.url}/catalog.json`, "--sha256", sha256(json(good))],
       ["--from", `${wrong.url}/catalog.json`, "--public-key", keyFile()]
+  it.each([
+    ["https://me:secret@models.example/catalog.json", "is a URL with a user name or a password, which is not sent."],
+    ["ftp://me:secret@models.example/catalog.json", "is neither a file nor an http:// or https:// URL."],
+    ["https://me:secret@models.example:99999/catalog.json", "is neither a file nor an http:// or https:// URL."]
+  ])("shows no password of the source %s", async (from, sentence) => {
+    const stderr = await refusal("--from", from, "--sha256", sha256(""))
+    expect(stderr).toContain(`--from ${sentence}`)
+    expect(stderr).not.toContain("secret")
+  })
+
     ]) {
       const { code, stderr, stdout } = await update(dataDir, args)
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
