@@ -8,7 +8,7 @@ import { nearest } from "@model-gateway/settings/Nearest"
 import * as Setting from "@model-gateway/settings/Setting"
 import { Effect, JsonSchema, Predicate, Result, Schema, SchemaParser } from "effect"
 import { parseTree, type ParseError } from "jsonc-parser"
-import { readFileSync, statSync } from "node:fs"
+import { lstatSync, readFileSync, statSync } from "node:fs"
 import { Failure } from "./Failure.ts"
 import * as Finding from "./Finding.ts"
 
@@ -53,11 +53,23 @@ export const readBytes = (file: string): Result.Result<Uint8Array, string> => {
   }
 }
 
+/**
+ * Whether the file is there, be it a link to nothing or a file that this user cannot reach: then it
+ * must not be as if there were none.
+ */
+const isThere = (file: string): boolean => {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true
+  }
+}
+
 /** The catalog that the settings name. Fails with a sentence about what is wrong with it. */
 export const read = Effect.fnUntraced(function* ({ file, isNamed }: Location) {
   const builtIn: InUse = { catalog: Catalog.builtIn, file: undefined }
   if (file === undefined) return builtIn
-  if (!isNamed && statSync(file, { throwIfNoEntry: false }) === undefined) return builtIn
+  if (!isNamed && !isThere(file)) return builtIn
   const bytes = readBytes(file)
   if (Result.isFailure(bytes)) return yield* new Failure({ message: `The catalog ${file} ${bytes.failure}.` })
   const catalog = yield* parse(bytes.success).pipe(

@@ -6,18 +6,8 @@ import type * as Catalog from "@model-gateway/providers/Catalog"
 import * as Price from "@model-gateway/offers/Price"
 import { type Duration, Effect, Option, Result, Stream } from "effect"
 import { HttpClient } from "effect/http"
-import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto"
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync
-} from "node:fs"
+import { createHash, createPublicKey, type KeyObject, randomUUID, verify } from "node:crypto"
+import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { isDeepStrictEqual } from "node:util"
 import * as CatalogFile from "./CatalogFile.ts"
 import { Failure } from "./Failure.ts"
@@ -52,9 +42,6 @@ const shown = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 /** A source for sentences. */
 export const nameOf = (from: string): string => {
   const url = urlOf(from)
-  if (response.status >= 300 && response.status < 400) {
-    return yield* fail(`${name} redirects to another server: give the URL that it leads to`)
-  }
   return url === undefined ? from : shown(url)
 }
 
@@ -65,6 +52,9 @@ const readBody = Effect.fnUntraced(function* (url: URL, maxBytes: number, maxSiz
   const http = yield* HttpClient.HttpClient
   const name = shown(url)
   const response = yield* Effect.catch(http.get(url), () => fail(`${name} cannot be reached`))
+  if (response.status >= 300 && response.status < 400) {
+    return yield* fail(`${name} redirects to another server: give the URL that it leads to`)
+  }
   if (response.status !== 200) return yield* fail(`${name} answered with status ${response.status}`)
   const chunks: Array<Uint8Array> = []
   let size = 0
@@ -104,13 +94,6 @@ const readSignature = Effect.fnUntraced(function* ({ from, timeLimit }: Options,
       ? yield* fail(`the signature ${file} ${bytes.failure}`)
       : { name: file, bytes: bytes.success }
   }
-  // Neither sentence names the source: it may contain a password.
-  if (url === undefined && /^[a-z][a-z\d+.-]*:\/\//i.test(from)) {
-    return yield* fail("--from is neither a file nor an http:// or https:// URL")
-  }
-  if (url !== undefined && `${url.username}${url.password}` !== "") {
-    return yield* fail("--from is a URL with a user name or a password, which is not sent")
-  }
   const beside = new URL(url)
   beside.pathname += ".sig"
   const bytes = yield* fetchWithin(beside, timeLimit, maxSignatureBytes, "1 KiB")
@@ -121,6 +104,13 @@ const readSignature = Effect.fnUntraced(function* ({ from, timeLimit }: Options,
 export const bring = Effect.fnUntraced(function* (options: Options) {
   const { from, publicKey, sha256, timeLimit } = options
   const url = urlOf(from)
+  // Neither sentence names the source: it may contain a password.
+  if (url === undefined && /^[a-z][a-z\d+.-]*:\/\//i.test(from)) {
+    return yield* fail("--from is neither a file nor an http:// or https:// URL")
+  }
+  if (url !== undefined && `${url.username}${url.password}` !== "") {
+    return yield* fail("--from is a URL with a user name or a password, which is not sent")
+  }
   if (url !== undefined && sha256 === undefined && publicKey === undefined) {
     return yield* fail("a URL needs --sha256 or --public-key, so that nobody on the way can change prices")
   }
@@ -154,27 +144,31 @@ const readFrom = (file: string): Effect.Effect<Uint8Array, Failure> => {
 /** The name under which the former catalog is kept. */
 export const formerName = (file: string): string => `${file}.former`
 
-/**
- * Writes the file, so that at every moment the former or the new one is there whole. The former one
- * is kept beside it.
- */
+/** Replaces a file, so that at every moment the former or the new one is there whole. */
+const replace = (file: string, bytes: Uint8Array): void => {
+  // Not the process id: two commands at once, each in a container, have the same one.
+  const written = `${file}.${randomUUID()}.new`
+  try {
+    writeFileSync(written, bytes, { flag: "wx", mode: 0o644, flush: true })
+    renameSync(written, file)
+  } finally {
+    rmSync(written, { force: true })
+  }
+}
+
+/** Writes the file, and keeps the former one beside it. Behind a link, what it leads to. */
 export const write = (file: string, bytes: Uint8Array): Effect.Effect<void, Failure> =>
   Effect.try({
     try: () => {
-      const written = `${file}.${process.pid}.new`
-      try {
-        const open = openSync(written, "w", 0o644)
-        try {
-          for (let at = 0; at < bytes.length;) at += writeSync(open, bytes, at)
-          fsyncSync(open)
-        } finally {
-          closeSync(open)
-        }
-        if (existsSync(file)) copyFileSync(file, formerName(file))
-        renameSync(written, file)
-      } finally {
-        rmSync(written, { force: true })
+      const status = lstatSync(file, { throwIfNoEntry: false })
+      const target = status?.isSymbolicLink() === true ? realpathSync(file) : file
+      if (status !== undefined) {
+        const former = readFileSync(target)
+        // Written again, it would replace the one that it came after.
+        if (former.equals(bytes)) return
+        replace(formerName(file), former)
       }
+      replace(target, bytes)
     },
     catch: () => refused(`${file} cannot be written`)
   })

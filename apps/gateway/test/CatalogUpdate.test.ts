@@ -2,7 +2,7 @@
 import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
 import { type Double, type Scripted, startDouble } from "@model-gateway/test-doubles/Double"
 import { createHash, generateKeyPairSync, sign } from "node:crypto"
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it, onTestFinished } from "vitest"
@@ -129,6 +129,44 @@ describe("models update", () => {
     expect(refused).toMatchObject({
       code: 1,
       stderr: 'The catalog was not updated: the setting "catalog" says built-in, so that there is no file to write.\n'
+    })
+  })
+
+  it("keeps the former catalog if the same one is brought again", async () => {
+    const dataDir = Executable.folder()
+    const update = (changes: object) =>
+      run(["models", "update", "--data-dir", dataDir, "--from", fileOf(json({ ...good, ...changes }))])
+    await update({})
+    await update({ updated: "2027-01-02" })
+    expect((await update({ updated: "2027-01-02" })).code).toBe(0)
+    expect(readFileSync(join(dataDir, "catalog.json.former"), "utf8")).toBe(json(good))
+  })
+
+  it("replaces the file behind a link, and not one that is out of reach", async () => {
+    const [shared, dataDir] = [join(Executable.folder(), "shared.json"), Executable.folder()]
+    const link = join(dataDir, "catalog.json")
+    symlinkSync(shared, link)
+    const update = () => run(["models", "update", "--data-dir", dataDir, "--from", fileOf(json(good))])
+    expect(await update()).toMatchObject({
+      code: 1,
+      stderr: `The catalog was not updated: ${link} cannot be written.\n`
+    })
+    expect(await run(["models", "--data-dir", dataDir])).toMatchObject({
+      code: 1,
+      stderr: `The catalog ${link} cannot be read.\n`
+    })
+    writeFileSync(shared, json({ ...good, updated: "2026-12-31" }))
+    expect((await update()).code).toBe(0)
+    expect(readFileSync(shared, "utf8")).toBe(json(good))
+    expect(lstatSync(link).isSymbolicLink()).toBe(true)
+  })
+
+  it("says in a sentence that the data folder cannot be reached", async () => {
+    const folder = Executable.folder()
+    symlinkSync("loop", join(folder, "loop"))
+    expect(await run(["models", "--data-dir", join(folder, "loop")])).toMatchObject({
+      code: 1,
+      stderr: `The catalog ${join(folder, "loop", "catalog.json")} cannot be read.\n`
     })
   })
 
