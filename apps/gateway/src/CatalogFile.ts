@@ -7,10 +7,11 @@ import * as Catalog from "@model-gateway/providers/Catalog"
 import { nearest } from "@model-gateway/settings/Nearest"
 import * as Setting from "@model-gateway/settings/Setting"
 import { Effect, JsonSchema, Predicate, Result, Schema, SchemaParser } from "effect"
-import { parseTree, type ParseError } from "jsonc-parser"
 import { lstatSync, readFileSync, statSync } from "node:fs"
 import { Failure } from "./Failure.ts"
 import * as Finding from "./Finding.ts"
+import * as JsonText from "./JsonText.ts"
+import * as Output from "./Output.ts"
 
 /** The name of the file in the data folder. */
 export const defaultName = "catalog.json"
@@ -84,7 +85,7 @@ export const read = Effect.fnUntraced(function* ({ file, isNamed }: Location) {
  */
 export const parse = Effect.fnUntraced(function* (bytes: Uint8Array) {
   const text = yield* decodeText(bytes)
-  const value = yield* parseJson(text)
+  const value = yield* JsonText.parse(text)
   if (Predicate.hasProperty(value, "version") && isLater(value.version)) {
     return yield* Effect.fail(
       `has the format version ${value.version}, and this gateway reads version ${Catalog.version}: update the gateway`
@@ -101,22 +102,12 @@ export const parse = Effect.fnUntraced(function* (bytes: Uint8Array) {
   const catalog = made.success
   yield* checkAdapters(catalog, value)
   return catalog
-})
+}, Effect.mapError(Output.printable))
 
 const decodeText = (bytes: Uint8Array): Effect.Effect<string, string> =>
   Effect.try({
     try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
     catch: () => "is not text in UTF-8"
-  })
-
-const parseJson = (text: string): Effect.Effect<unknown, string> =>
-  Effect.try({
-    try: (): unknown => JSON.parse(text),
-    catch: () => {
-      const errors: Array<ParseError> = []
-      parseTree(text, errors, { disallowComments: true })
-      return `is not valid JSON: check line ${text.slice(0, errors[0]?.offset ?? 0).split("\n").length}`
-    }
   })
 
 const isLater = (version: unknown): version is number => typeof version === "number" && version > Catalog.version
@@ -130,7 +121,8 @@ const at = (value: unknown, location: Finding.Location): unknown =>
 const placeOf = (location: Finding.Location, value: unknown): string => {
   if (location.length === 0) return "it"
   const id = location[0] === "models" && location.length > 1 ? at(value, [...location.slice(0, 2), "id"]) : undefined
-  return `"${Finding.format(location)}"${typeof id === "string" && location.at(-1) !== "id" ? ` of ${id}` : ""}`
+  const place = Finding.format(location.map((key) => (typeof key === "string" ? Output.shortened(key) : key)))
+  return `"${place}"${typeof id === "string" && location.at(-1) !== "id" ? ` of ${Output.shortened(id)}` : ""}`
 }
 
 const sentence = (finding: Finding.Finding, value: unknown): string => {
@@ -141,10 +133,11 @@ const sentence = (finding: Finding.Finding, value: unknown): string => {
     case "unknown":
       return finding.known.length === 0
         ? `${placeOf(location, value)} is not allowed in ${finding.expected ?? "this object"}`
-        : `${placeOf(location, value)} is not a field. Did you mean "${nearest(String(location.at(-1)), finding.known)}"?`
+        : `${placeOf(location, value)} is not a field. Did you mean "${nearest(Output.shortened(String(location.at(-1))), finding.known)}"?`
     case "wrong": {
       const wrong = at(value, location)
-      const shown = typeof wrong === "object" || wrong === undefined ? "" : ` ${Setting.format(wrong)}, which is`
+      const shown =
+        typeof wrong === "object" || wrong === undefined ? "" : ` ${Output.shortened(Setting.format(wrong))}, which is`
       return `${placeOf(location, value)} is${shown} not ${finding.expected ?? "allowed"}`
     }
   }
@@ -155,7 +148,7 @@ const checkAdapters = Effect.fnUntraced(function* (catalog: Catalog.Catalog, val
   const names = adapters.map(({ name }) => name)
   const unknown = (place: string, name: string) =>
     Effect.fail(
-      `is not valid: ${place} is not an adapter of this gateway. Did you mean "${nearest(name, names)}"? A later gateway may have it`
+      `is not valid: ${place} is not an adapter of this gateway. Did you mean "${nearest(Output.shortened(name), names)}"? A later gateway may have it`
     )
   for (const name of Object.keys(catalog.dataPolicies)) {
     if (!names.includes(name)) yield* unknown(placeOf(["data_policies", name], value), name)

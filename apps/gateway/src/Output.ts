@@ -36,6 +36,9 @@ export const printable = (text: string): string =>
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
   )
 
+/** A text from elsewhere for a sentence, which must not be as long as a file. */
+export const shortened = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
+
 /** Columns of the terminal, or of `COLUMNS` where stdout is no terminal. Default: unlimited. */
 const terminalWidth = (): number => process.stdout.columns ?? (Number(process.env.COLUMNS) || Infinity)
 

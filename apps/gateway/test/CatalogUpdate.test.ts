@@ -187,6 +187,22 @@ describe("models update", () => {
     ["is broken", "{ models: }", "is not valid JSON: check line 1."],
     ["is cut off", json(good).slice(0, 300), "is not valid JSON: check line "],
     ["is empty", "", "is not valid JSON: check line 1."],
+    ["is nested a million times", "[".repeat(1_000_000), "is nested deeper than 64 levels."],
+    [
+      "has a field twice",
+      json(good).replace('"updated"', '"version": 1,\n"updated"'),
+      'sets "version" twice: see line 3.'
+    ],
+    [
+      "has a field that would control the terminal",
+      json({ ...good, "\u001b[2J\nThe catalog was updated": 1 }),
+      '"\\u{1b}[2J\\u{a}The catalog was updated" is not a field.'
+    ],
+    [
+      "has a field with a very long name",
+      json({ ...good, ["x".repeat(1_000_000)]: 1 }),
+      `"${"x".repeat(100)}…" is not a field.`
+    ],
     ["is a list", "[]", "is not valid: it is not a catalog of models."],
     ["is larger than 8 MiB", json({ ...good, note: "x".repeat(8 * 1024 * 1024) }), "is larger than 8 MiB."],
     [
@@ -278,6 +294,7 @@ describe("models update", () => {
     const rsa = keyFile(generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey)
     expect(await refusal("--from", file, "--public-key", rsa)).toContain("is not an Ed25519 key.")
     expect(await refusal("--from", file, "--public-key", file)).toContain("has no public key in PEM.")
+    expect(await refusal("--from", file, "--public-key", `${file}.pem`)).toContain("new.json.pem cannot be read.")
   })
 
   it("changes nothing if the settings need a model that is gone", async () => {
@@ -314,6 +331,12 @@ describe("models update", () => {
       ["--public-key", "key"],
       "catalog.json.sig is larger than 1 KiB."
     ],
+    [
+      "redirects to another server",
+      { text: "", answer: { status: 302, headers: { location: "http://localhost:1/catalog.json" } } },
+      ["--sha256", sha256("")],
+      "/catalog.json redirects to another server: give the URL that it leads to."
+    ],
     ["is not there", { text: "", answer: { status: 404 } }, ["--sha256", sha256("")], "answered with status 404."],
     [
       "is cut off",
@@ -332,7 +355,6 @@ describe("models update", () => {
       "does not answer",
       { text: "", answer: { fault: "hang" } },
       ["--sha256", sha256(""), "--time-limit", "300 millis"],
-    expect(await refusal("--from", file, "--public-key", `${file}.pem`)).toContain("new.json.pem cannot be read.")
       "did not answer within 300 millis."
     ],
     [
@@ -345,6 +367,16 @@ describe("models update", () => {
     const { url } = await serveCatalog(served)
     const checks = args.map((arg) => (arg === "key" ? keyFile() : arg))
     expect(await refusal("--from", `${url}/catalog.json`, ...checks)).toContain(sentence)
+  })
+
+  it.each([
+    ["https://me:secret@models.example/catalog.json", "is a URL with a user name or a password, which is not sent."],
+    ["ftp://me:secret@models.example/catalog.json", "is neither a file nor an http:// or https:// URL."],
+    ["https://me:secret@models.example:99999/catalog.json", "is neither a file nor an http:// or https:// URL."]
+  ])("shows no password of the source %s", async (from, sentence) => {
+    const stderr = await refusal("--from", from, "--sha256", sha256(""))
+    expect(stderr).toContain(`--from ${sentence}`)
+    expect(stderr).not.toContain("secret")
   })
 
   it("changes nothing if the server is down", async () => {
@@ -369,12 +401,6 @@ describe("the built executable", () => {
     const updated = await update(dataDir, ["--from", `${url}/catalog.json`, "--public-key", keyFile()])
     expect(updated).toMatchObject({ code: 0, stderr: "" })
 
-    [
-      "redirects to another server",
-      { text: "", answer: { status: 302, headers: { location: "http://localhost:1/catalog.json" } } },
-      ["--sha256", sha256("")],
-      "/catalog.json redirects to another server: give the URL that it leads to."
-    ],
     const gateway = await Executable.serve(dataDir, [], { COHERE_API_KEY: apiKey, COHERE_BASE_URL: cohere.url })
     await gateway.prints(/Catalog of models: .*catalog\.json, of 2027-01-01, with 3 models\.\n/)
     const headers = {
@@ -407,16 +433,6 @@ describe("the built executable", () => {
       ["--from", fileOf("{ models")],
       ["--from", `${cut.url}/catalog.json`, "--sha256", sha256(json(good))],
       ["--from", `${wrong.url}/catalog.json`, "--public-key", keyFile()]
-  it.each([
-    ["https://me:secret@models.example/catalog.json", "is a URL with a user name or a password, which is not sent."],
-    ["ftp://me:secret@models.example/catalog.json", "is neither a file nor an http:// or https:// URL."],
-    ["https://me:secret@models.example:99999/catalog.json", "is neither a file nor an http:// or https:// URL."]
-  ])("shows no password of the source %s", async (from, sentence) => {
-    const stderr = await refusal("--from", from, "--sha256", sha256(""))
-    expect(stderr).toContain(`--from ${sentence}`)
-    expect(stderr).not.toContain("secret")
-  })
-
     ]) {
       const { code, stderr, stdout } = await update(dataDir, args)
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" })

@@ -73,7 +73,7 @@ const Name = Schema.NonEmptyString.check(Schema.makeFilter(Schema.is(ModelId)), 
  * @since 0.1.0
  */
 export const Entry = Schema.Struct({
-  adapter: Schema.NonEmptyString.annotate({
+  adapter: Schema.NonEmptyString.check(Schema.isMaxLength(256)).annotate({
     expected: "the name of an adapter",
     description: "The name of its adapter"
   }),
