@@ -154,6 +154,10 @@ const startOf = async (adapter: AnyAdapter): Promise<Start> => {
   return isStart(start) ? start : assert.fail(`${file} does not export ${name}`)
 }
 
+/** Adds a field to an object, as `JSON.parse` meets each one, those in lists too. */
+const withNewField = (_: string, value: unknown): unknown =>
+  Predicate.isObject(value) ? { ...value, x_new: { of: "this year" } } : value
+
 /** A server that adds a field to each JSON object that the double answers. */
 const startAdding = async (double: Double) => {
   const answer = async ({ headers, method = "GET", url: path = "" }: IncomingMessage, sent: Buffer) => {
@@ -165,8 +169,7 @@ const startAdding = async (double: Double) => {
       ...(sent.length === 0 ? {} : { body: sent })
     })
     const text = (await response.text()).replaceAll(double.url, url)
-    const parsed: unknown = text.startsWith("{") ? JSON.parse(text) : undefined
-    const body = Predicate.isObject(parsed) ? JSON.stringify({ ...parsed, x_new: { of: "this year" } }) : text
+    const body = /^[{[]/.test(text) ? JSON.stringify(JSON.parse(text, withNewField)) : text
     return { status: response.status, type: response.headers.get("content-type") ?? "text/plain", body }
   }
   const server = createServer((request, response) => {

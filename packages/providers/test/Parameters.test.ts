@@ -107,6 +107,8 @@ const nothingLost = Effect.fnUntraced(function* <Request extends object>(
 ) {
   const { provider, publicId } = offer
   const request = yield* accepted(least, fields, attempt)
+  // Otherwise two requests would differ without the field, and none could get lost below.
+  assert.deepStrictEqual(yield* attempt(request), yield* attempt(request), `${publicId} is sent something random`)
   const isWarned = (field: Field<Request>, { warnings }: Extract<Outcome, { readonly _tag: "Sent" }>) =>
     warnings.some((sentence) => isNamed(field, sentence))
   for (const field of fields) {
