@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative, sep } from "node:path"
 import { fileURLToPath } from "node:url"
+import { parseSync } from "oxc-parser"
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
@@ -60,16 +61,19 @@ export const sources = (of: Package, folder: "src" | "test"): ReadonlyArray<Sour
     .toSorted()
     .map((name) => ({
       path: relative(of.folder, join(base, name)).split(sep).join("/"),
-      code: withoutComments(readFileSync(join(base, name), "utf8"))
+      code: withoutComments(name, readFileSync(join(base, name), "utf8"))
     }))
 }
 
-/** Drops comments, and leaves strings, template literals and everything else as they are. */
-export const withoutComments = (code: string): string =>
-  code.replace(
-    /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\[\s\S]|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,
-    (_, literal: string | undefined) => literal ?? ""
-  )
+/**
+ * The source without its comments. The parser finds them: a search for `//` would find it in a
+ * regular expression, too.
+ */
+export const withoutComments = (path: string, code: string): string => {
+  const { comments, errors } = parseSync(path, code)
+  if (errors[0] !== undefined) throw new Error(`${path}: ${errors[0].message}`)
+  return comments.reduceRight((left, { end, start }) => left.slice(0, start) + left.slice(end), code)
+}
 
 /** The module names in `import … from`, `export … from`, `import "…"` and `import("…")`. */
 export const imports = (code: string): ReadonlyArray<string> =>
