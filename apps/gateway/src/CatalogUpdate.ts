@@ -1,6 +1,6 @@
 /**
- * Brings a new catalog of models: fetched or read within bounds, checked against a checksum or a
- * signature, checked whole, and only then written in place of the former one.
+ * Loads a new catalog of models from a file or a URL, checks its checksum or its signature, and
+ * writes it in place of the former one.
  */
 import type * as Catalog from "@model-gateway/providers/Catalog"
 import * as Price from "@model-gateway/offers/Price"
@@ -13,7 +13,7 @@ import * as CatalogFile from "./CatalogFile.ts"
 import { Failure } from "./Failure.ts"
 import * as Setting from "@model-gateway/settings/Setting"
 
-/** What is brought, and how it is checked. */
+/** Where the catalog is, and how it is checked. */
 export interface Options {
   /** A file, or an http:// or https:// URL. */
   readonly from: string
@@ -25,7 +25,7 @@ export interface Options {
   readonly timeLimit: Duration.Duration
 }
 
-/** The failure for a catalog that was not brought. One sentence says why. */
+/** The failure of an update. One sentence says why. */
 export const refused = (reason: string): Failure => new Failure({ message: `The catalog was not updated: ${reason}.` })
 
 const fail = (reason: string) => Effect.fail(refused(reason))
@@ -100,8 +100,8 @@ const readSignature = Effect.fnUntraced(function* ({ from, timeLimit }: Options,
   return { name: shown(beside), bytes }
 })
 
-/** The bytes of a source that is what the checksum or the key says. */
-export const bring = Effect.fnUntraced(function* (options: Options) {
+/** The bytes of the source. Fails if the checksum or the signature is wrong. */
+export const load = Effect.fnUntraced(function* (options: Options) {
   const { from, publicKey, sha256, timeLimit } = options
   const url = urlOf(from)
   // Neither sentence names the source: it may contain a password.

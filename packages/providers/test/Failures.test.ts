@@ -68,7 +68,7 @@ const failures: Readonly<Record<string, Scripted>> = {
   "no response": { fault: "hang" }
 }
 
-/** What the adapters may make of a failure, where it is not their own business. */
+/** The reason that every adapter must give for a failure. For others, each has its own. */
 const expected: Readonly<Record<string, Reason["_tag"]>> = {
   "401": "Unauthorized",
   "402": "OutOfCredit",

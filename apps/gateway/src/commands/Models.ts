@@ -86,7 +86,7 @@ const update = Command.make(
     // Imported here so that help and error messages do not wait for it.
     const Offers = yield* Effect.promise(() => import("../Offers.ts"))
     yield* Effect.gen(function* () {
-      const bytes = yield* CatalogUpdate.bring({
+      const bytes = yield* CatalogUpdate.load({
         from,
         sha256: Option.getOrUndefined(sha256),
         publicKey: Option.getOrUndefined(publicKey),
@@ -95,7 +95,7 @@ const update = Command.make(
       const catalog = yield* CatalogFile.parse(bytes).pipe(
         Effect.mapError((problem) => CatalogUpdate.refused(`${CatalogUpdate.nameOf(from)} ${problem}`))
       )
-      // A present one that is not valid is what an update may have to mend.
+      // If the present one is not valid, the update is what replaces it.
       const present = yield* Effect.option(CatalogFile.read({ file, isNamed: false }))
       const former = Option.map(present, (inUse) => inUse.catalog)
       if (Option.isSome(former) && catalog.updated < former.value.updated && !allowOlder) {
