@@ -8,7 +8,7 @@
  *
  * @since 0.1.0
  */
-import type { Duration, Effect, Redacted, Schema, Stream } from "effect"
+import { type Duration, Effect, type Redacted, type Schema, type Stream } from "effect"
 import type { DataPolicy } from "./DataPolicy.ts"
 import type { Model } from "./Model.ts"
 import type { MicroCredits } from "./MicroCredits.ts"
@@ -214,8 +214,11 @@ export interface VideoOffer extends OfferBase, Ignoring<VideoRequest> {
    *
    * If it is true, a submission whose answer was lost is repeated with the same token. If it is
    * false, the upstream is asked once: such a job fails, says so, and costs the caller nothing.
+   *
+   * An effect if only the upstream can say it. The service runs it before each submission, so it
+   * must be quick and remember the answer. What is not known is false. See {@link isIdempotent}.
    */
-  readonly isIdempotent: boolean
+  readonly isIdempotent: boolean | Effect.Effect<boolean>
   /** The shortest time between two polls of a job. Default: what the service finds useful. */
   readonly pollInterval?: Duration.Duration
   /**
@@ -235,6 +238,15 @@ export interface VideoOffer extends OfferBase, Ignoring<VideoRequest> {
   /** Also succeeds if nothing is left to cancel. */
   readonly cancel: (handle: JobHandle, credential: Credential) => Effect.Effect<void, ProviderError>
 }
+
+/**
+ * Whether a submission to the offer may be repeated. It may have to ask the upstream.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const isIdempotent = ({ isIdempotent }: Pick<VideoOffer, "isIdempotent">): Effect.Effect<boolean> =>
+  Effect.isEffect(isIdempotent) ? isIdempotent : Effect.succeed(isIdempotent)
 
 /**
  * Any offer.

@@ -6,8 +6,9 @@ import type * as Adapter from "@model-gateway/offers/Adapter"
 import { fromBytes } from "@model-gateway/offers/AudioSource"
 import * as Gateway from "../src/Gateway.ts"
 import type { Model } from "@model-gateway/offers/Model"
-import { gatewayCredential } from "@model-gateway/offers/Offer"
+import { gatewayCredential, isIdempotent } from "@model-gateway/offers/Offer"
 import type { Reason } from "@model-gateway/offers/ProviderError"
+import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
 import { recorded } from "@model-gateway/test-doubles/recorded"
 import { type Scripted, startDouble } from "@model-gateway/test-doubles/Double"
 
@@ -111,6 +112,7 @@ describe("Gateway", () => {
         ],
         [{ body: { id: 1 } }, "BadResponse: status 200 with a body that does not match the contract at id"],
         [{ body: ranking({ results: [result(2)] }) }, "BadResponse: an index without a document"],
+        [{ body: ranking({ results: [result(-1)] }) }, "BadResponse: an index without a document"],
         [{ body: ranking({ results: [result(1), result(1)] }) }, "BadResponse: a document ranked twice"],
         [{ body: ranking({ usage: { cost: -1 } }) }, "BadResponse: an impossible cost"],
         [{ body: ranking({ usage: { search_units: -5 } }) }, "BadResponse: an impossible count of search_units"],
@@ -166,14 +168,22 @@ describe("Gateway", () => {
           ["gateway/a/tokens", { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 }],
           ["gateway/a/free", { unit: "search_unit", microCredits: 0 }],
           ["gateway/a/seconds", { unit: "second", microCredits: 72 }],
+          ["gateway/a/both", { unit: "token", inputMicroCredits: 2_500_000, outputMicroCredits: 10_000_000 }],
           ["gateway/a/film", { unit: "video", prices: [{ microCredits: 500_000 }] }],
           ["gateway/a/short", { unit: "second", microCredits: 100_000 }]
         ]
       )
-      const [, tokens, , , film, short] = offers
-      if (tokens?.kind !== "rerank" || film?.kind !== "video" || short?.kind !== "video") {
+      const [, tokens, , , both, film, short] = offers
+      if (
+        tokens?.kind !== "rerank" ||
+        both?.kind !== "transcription" ||
+        film?.kind !== "video" ||
+        short?.kind !== "video"
+      ) {
         return assert.fail("not the offers of the list")
       }
+      // At most 50 tokens of input and 20 of output a second.
+      assert.strictEqual(both.quote(hearing({ durationSeconds: 10 })), 3250)
       // 16 tokens between query and document, and a byte is at most a token.
       assert.strictEqual(tokens.quote({ query: "tea", documents: [{ text: "x".repeat(981) }] }), 50)
       assert.deepInclude(film.capabilities, {
@@ -210,11 +220,13 @@ describe("Gateway", () => {
               listed("b/\u0000", "rerank", { prompt: "0.00000005" }),
               listed("b/unpriced", "rerank"),
               listed("b/router", "rerank", { prompt: "-1" }),
-              listed("b/hear", "transcription", { prompt: "0.0015" }),
-              listed("b/film", "video"),
-              listed("b/whole", "video"),
-              listed("b/mixed", "video"),
-              listed("b/asked", "video"),
+              listed("b/hear", "transcription", { prompt: "0.0001" }),
+              listed("b/hear-tokens", "transcription", { prompt: "0.0000025", completion: "0.00001" }),
+              listed("b/hear-input", "transcription", { prompt: "0.00000018" }),
+              listed("b/hear-hours", "transcription", { prompt: "0.11" }),
+              ...["film", "whole", "mixed", "asked", "modes", "cents", "images", "least", "documented"].map((name) =>
+                listed(`b/${name}`, "video")
+              ),
               { id: "b/broken" }
             ],
             links: { next: null },
@@ -236,7 +248,28 @@ describe("Gateway", () => {
               },
               { id: "b/whole", pricing_skus: { generate: "0.5" }, supported_durations: null, generate_audio: null },
               { id: "b/mixed", pricing_skus: { duration_seconds: "0.1", video_tokens: "0.000001" } },
-              { id: "b/asked", pricing_skus: { duration_seconds: "0.1", duration_seconds_with_audio: "on request" } }
+              { id: "b/asked", pricing_skus: { duration_seconds: "0.1", duration_seconds_with_audio: "on request" } },
+              {
+                id: "b/modes",
+                pricing_skus: {
+                  text_to_video_duration_seconds_720p: "0.1",
+                  image_to_video_duration_seconds_720p: "0.12",
+                  reference_duration_seconds_720p: "0.15"
+                }
+              },
+              { id: "b/cents", pricing_skus: { cents_per_second_output: "4", cents_per_second_output_720p: "7" } },
+              {
+                id: "b/images",
+                pricing_skus: { cents_per_image_input: "1", cents_per_video_output_second_480p: "5" }
+              },
+              {
+                id: "b/least",
+                pricing_skus: {
+                  cents_per_video_output_second_720p_with_audio: "10",
+                  minimum_cents_per_generation: "25"
+                }
+              },
+              { id: "b/documented", pricing_skus: { "per-video-second": "0.5", "per-video-second-1080p": "0.75" } }
             ]
           }
         }
@@ -248,16 +281,34 @@ describe("Gateway", () => {
         [
           ["gateway/b/rank", { unit: "search_unit", microCredits: 2500 }],
           ["gateway/b/tokens", { unit: "token", inputMicroCredits: 50_000, outputMicroCredits: 0 }],
+          ["gateway/b/hear", { unit: "second", microCredits: 100 }],
+          ["gateway/b/hear-tokens", { unit: "token", inputMicroCredits: 2_500_000, outputMicroCredits: 10_000_000 }],
+          ["gateway/b/hear-input", { unit: "token", inputMicroCredits: 180_000, outputMicroCredits: 0 }],
           ["gateway/b/film", { unit: "second", microCredits: 80_000 }],
-          ["gateway/b/whole", { unit: "video", prices: [{ microCredits: 500_000 }] }]
+          ["gateway/b/whole", { unit: "video", prices: [{ microCredits: 500_000 }] }],
+          ["gateway/b/modes", { unit: "second", microCredits: 150_000 }],
+          ["gateway/b/cents", { unit: "second", microCredits: 70_000 }],
+          ["gateway/b/images", { unit: "second", microCredits: 50_000 }],
+          ["gateway/b/least", { unit: "second", microCredits: 100_000 }],
+          ["gateway/b/documented", { unit: "second", microCredits: 750_000 }]
         ]
       )
       assert.deepStrictEqual(
         behind.state.requests.map(({ url }) => url),
         ["/api/v1/models?output_modalities=rerank%2Ctranscription%2Cvideo", "/api/v1/videos/models"]
       )
-      const [rank, , film] = offers
-      if (rank?.kind !== "rerank" || film?.kind !== "video") return assert.fail("not the offers of the list")
+      const of = (id: string) => offers.find(({ upstreamId }) => upstreamId === id)
+      const [rank, film, images, least] = [of("b/rank"), of("b/film"), of("b/images"), of("b/least")]
+      if (rank?.kind !== "rerank" || film?.kind !== "video" || images?.kind !== "video" || least?.kind !== "video") {
+        return assert.fail("not the offers of the list")
+      }
+      const frame_images = (["first_frame", "last_frame"] as const).map((frame_type) => ({
+        type: "image_url" as const,
+        image_url: { url: "https://example.com/a.png" },
+        frame_type
+      }))
+      assert.strictEqual(images.quote({ prompt: "tea", duration: 2, frame_images }), 120_000)
+      assert.deepStrictEqual([least.quote({ duration: 2 }), least.quote({ duration: 5 })], [250_000, 500_000])
       assert.isTrue(rank.capabilities.image_documents)
       assert.deepInclude(film.capabilities, {
         resolutions: ["720p"],
@@ -432,8 +483,92 @@ describe("Gateway", () => {
         .pipe(Stream.decodeText, Stream.mkString)
       assert.strictEqual(continued, '{"results":[video')
       assert.deepInclude(behind.state.requests.at(-1)?.headers, { range: "bytes=12-", "if-range": etag })
-      behind.next(envelope(404, "resource not found"))
-      yield* video.cancel(handle, credential)
+      // It no longer has the job, or has no such operation.
+      const cannot = [envelope(404, "resource not found"), { status: 404, body: "<html>" }, { status: 405, body: "" }]
+      for (const scripted of cannot) {
+        behind.next(scripted)
+        yield* video.cancel(handle, credential)
+      }
+      behind.next(envelope(500, "internal server error"))
+      assert.strictEqual((yield* Effect.flip(video.cancel(handle, credential))).status, 500)
+    }).pipe(undici)
+  )
+
+  it.live("repeats the submission of a video only at an upstream that says that it recognizes its key", () =>
+    Effect.gen(function* () {
+      const isIdempotentAt = (answer: Scripted, options: Partial<Adapter.Upstream> = {}) =>
+        Effect.gen(function* () {
+          const { behind, video } = yield* offered(options)
+          behind.always(answer)
+          const first = yield* isIdempotent(video)
+          assert.strictEqual(yield* isIdempotent(video), first)
+          // It is asked once.
+          assert.deepStrictEqual(
+            behind.state.requests.map(({ method, url }) => [method, url]),
+            options.baseUrl === undefined ? [["OPTIONS", "/api/v1/videos"]] : []
+          )
+          return first
+        }).pipe(Effect.scoped)
+      const says = (methods: string) => ({ status: 204, headers: { "accept-idempotency-key": methods }, body: null })
+      assert.isTrue(yield* isIdempotentAt(says("POST")))
+      assert.isTrue(yield* isIdempotentAt(says("PUT, POST")))
+      const others: ReadonlyArray<Scripted> = [
+        says("GET"),
+        { status: 204, headers: { allow: "POST" }, body: null },
+        { status: 200, headers: { "access-control-allow-origin": "*" }, body: "" },
+        { status: 302, headers: { location: "/", "accept-idempotency-key": "POST" } },
+        envelope(401, "missing authentication header"),
+        envelope(404, "resource not found"),
+        { status: 405, body: "" },
+        { status: 503, body: "" },
+        { fault: "cut" },
+        { fault: "notHttp" }
+      ]
+      for (const other of others) assert.isFalse(yield* isIdempotentAt(other))
+      assert.isFalse(yield* isIdempotentAt({}, { baseUrl: "http://127.0.0.1:1/api/v1" }))
+    }).pipe(undici)
+  )
+
+  it.live("sends audio with options as JSON, if the form of the upstream may ignore them", () =>
+    Effect.gen(function* () {
+      const { behind, credential, transcription } = yield* offered()
+      const options = { options: { deepgram: { smart_format: true } } }
+      const says = { status: 204, headers: { "accept-idempotency-key": "POST" }, body: null }
+      const sent = Effect.fnUntraced(function* (...answers: ReadonlyArray<Scripted>) {
+        behind.next(...answers, { body: { text: "tea" } })
+        yield* transcription.run(hearing({ options }), credential)
+        const { headers, text } = behind.state.requests.at(-1) ?? assert.fail("no request")
+        return { type: headers["content-type"]?.split(";")[0], text }
+      })
+      const json = yield* sent({ status: 404, body: "" })
+      assert.strictEqual(json.type, "application/json")
+      assert.deepStrictEqual<unknown>(JSON.parse(json.text), {
+        model: "a/hear",
+        input_audio: { data: Buffer.from("audio").toString("base64"), format: "ogg" },
+        response_format: "json",
+        provider: options
+      })
+      // A gateway of this project takes them in the form, which is streamed.
+      const own = yield* offered()
+      own.behind.next(says, { body: { text: "tea" } })
+      yield* own.transcription.run(hearing({ options }), credential)
+      const { headers, text } = own.behind.state.requests[1] ?? assert.fail("no request")
+      assert.match(headers["content-type"] ?? "", /^multipart\/form-data/)
+      assert.include(text, JSON.stringify(options))
+    }).pipe(undici)
+  )
+
+  it.live("refuses audio that is too large for JSON, without a submission", () =>
+    Effect.gen(function* () {
+      const { behind, credential, transcription } = yield* offered()
+      behind.next({ status: 404, body: "" })
+      const source = { ...fromBytes(new Uint8Array(1)), size: Effect.succeed(64 * 1024 * 1024 + 1) }
+      const audio = { source, format: "ogg" as const, durationSeconds: 2 }
+      const { reason } = yield* Effect.flip(
+        transcription.run(hearing({ audio, options: { order: ["a"] } }), credential)
+      )
+      assert.match(told(reason), /^InputTooLarge: audio of more than 67108864 bytes/)
+      assert.lengthOf(behind.state.requests, 1)
     }).pipe(undici)
   )
 
@@ -464,6 +599,14 @@ describe("Gateway", () => {
     }).pipe(undici)
   )
 })
+
+function hearing({
+  durationSeconds = 2.5,
+  ...more
+}: Partial<TranscriptionRequest> & { readonly durationSeconds?: number }): TranscriptionRequest {
+  const source = fromBytes(new TextEncoder().encode("audio"))
+  return { audio: { source, format: "ogg", durationSeconds }, timestamp_granularities: [], ...more }
+}
 
 function result(index: number) {
   return { index, relevance_score: 0.5, document: {} }

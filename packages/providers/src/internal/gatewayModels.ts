@@ -14,9 +14,10 @@ import * as VideoModels from "@model-gateway/core/VideoModels"
 import { Duration, Effect, Option, Schema } from "effect"
 import type { Upstream } from "@model-gateway/offers/Adapter"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import type { Model, RerankModel, VideoModel } from "@model-gateway/offers/Model"
+import type { Model, RerankModel, TranscriptionModel, VideoModel } from "@model-gateway/offers/Model"
 import { ProviderError, Timeout } from "@model-gateway/offers/ProviderError"
 import type { GatewayClient } from "./gatewayClient.ts"
+import * as GatewaySkus from "./gatewaySkus.ts"
 import { nullable } from "./nullable.ts"
 
 const isModelId = Schema.is(ModelId)
@@ -36,7 +37,7 @@ const Listed = Schema.Struct({
     input_modalities: Schema.Array(Schema.String),
     output_modalities: Schema.Array(Schema.String)
   }),
-  pricing: Schema.Struct({ prompt: Text, request: Text, search_unit: Text, second: Text }),
+  pricing: Schema.Struct({ prompt: Text, completion: Text, request: Text, search_unit: Text, second: Text }),
   // Only a gateway of this project has these.
   is_free: Schema.optionalKey(Schema.Boolean),
   capabilities: Schema.optionalKey(Models.Capabilities)
@@ -81,6 +82,7 @@ const priceOf = (text: string | undefined): number | undefined => {
 
 interface Prices {
   readonly prompt: number | undefined
+  readonly completion: number | undefined
   readonly request: number | undefined
   readonly search_unit: number | undefined
   readonly second: number | undefined
@@ -89,10 +91,11 @@ interface Prices {
 const pricesOf = ({ capabilities, is_free, pricing }: typeof Listed.Type): Prices => {
   const prompt = priceOf(pricing.prompt)
   return is_free === true
-    ? { prompt: undefined, request: undefined, search_unit: 0, second: 0 }
+    ? { prompt: undefined, completion: undefined, request: undefined, search_unit: 0, second: 0 }
     : {
         // 0 stands for no price per token too. Only a gateway of this project lists all prices.
         prompt: prompt === 0 && capabilities === undefined ? undefined : prompt,
+        completion: priceOf(pricing.completion),
         request: priceOf(pricing.request),
         search_unit: priceOf(pricing.search_unit),
         second: priceOf(pricing.second)
@@ -113,18 +116,34 @@ const videoPricing = ({ request, second }: Prices): VideoModel["pricing"] | unde
   return request === undefined ? undefined : { unit: "video", prices: [{ microCredits: micro(request) }] }
 }
 
-/** The highest price. Undefined if a price is for something else than a second or a video. */
-const skuPricing = (skus: { readonly [sku: string]: string } = {}): VideoModel["pricing"] | undefined => {
-  const entries = Object.entries(skus)
-  const prices = entries.map(([, text]) => priceOf(text)).filter((price) => price !== undefined)
-  if (entries.length === 0 || prices.length < entries.length) return undefined
-  const highest = Math.max(...prices)
-  const every = (pattern: RegExp) => entries.every(([sku]) => pattern.test(sku))
-  if (every(/^duration_seconds(_|$)/)) return videoPricing({ ...noPrices, second: highest })
-  return every(/^generate(_|$)/) ? videoPricing({ ...noPrices, request: highest }) : undefined
+/** What a second of audio costs at any model: 0.0072 to 3.60 credits an hour. */
+const perSecondOfAudio = { min: 0.000_002, max: 0.001 }
+
+/**
+ * A gateway of this project lists `second`, or `prompt` and `completion` for tokens. Others list
+ * only the latter two, and `prompt` without `completion` is the price of a second at most models.
+ * What cannot be that is a price for a token if it is lower, and for a minute or an hour if it is
+ * higher. Which of the two is not known.
+ */
+const transcriptionPricing = (
+  { completion = 0, prompt, second }: Prices,
+  isOfThisProject: boolean
+): TranscriptionModel["pricing"] | undefined => {
+  if (second !== undefined) return { unit: "second", microCredits: micro(second) }
+  if (prompt === undefined) return undefined
+  const { max, min } = perSecondOfAudio
+  if (isOfThisProject || completion > 0 || prompt < min) {
+    return {
+      unit: "token",
+      inputMicroCredits: micro(prompt * million),
+      outputMicroCredits: micro(completion * million)
+    }
+  }
+  return prompt > max ? undefined : { unit: "second", microCredits: micro(prompt) }
 }
 
-const noPrices: Prices = { prompt: undefined, request: undefined, search_unit: undefined, second: undefined }
+const skuPrices = ({ pricing_skus }: typeof ListedVideo.Type): Partial<GatewaySkus.SkuPrices> | undefined =>
+  GatewaySkus.read(pricing_skus ?? {}, { priceOf, microOf: micro })
 
 const knownValues = <A extends string>(literals: ReadonlyArray<A>, values: ReadonlyArray<string> | null | undefined) =>
   values == null ? undefined : literals.filter((literal) => values.includes(literal))
@@ -176,18 +195,14 @@ const toModel = (
     }
     case "transcription": {
       const { audio_formats = AudioFormat.literals, word_timestamps = true } = capabilities ?? {}
-      return prices.second === undefined
-        ? undefined
-        : {
-            ...base,
-            kind,
-            pricing: { unit: "second", microCredits: micro(prices.second) },
-            parameters: { audio_formats, word_timestamps }
-          }
+      const pricing = transcriptionPricing(prices, capabilities !== undefined)
+      return pricing && { ...base, kind, pricing, parameters: { audio_formats, word_timestamps } }
     }
     case "video": {
-      const pricing = videoPricing(prices) ?? skuPricing(video?.pricing_skus ?? {})
-      return video && pricing && { ...base, kind, pricing, parameters: videoParameters(video, capabilities) }
+      if (video === undefined) return undefined
+      const own = videoPricing(prices)
+      const { pricing, ...extra } = own === undefined ? (skuPrices(video) ?? {}) : { pricing: own }
+      return pricing && { ...base, kind, pricing, parameters: { ...videoParameters(video, capabilities), ...extra } }
     }
   }
 }

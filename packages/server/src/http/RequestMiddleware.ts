@@ -87,10 +87,10 @@ const onFailure = (
   const operation = operationOf(record)
   if (Cause.hasInterruptsOnly(cause))
     return refuse(record, operation, Failures.restrictToContract(operation, stopping), cause)
-  const allow = request.method === "OPTIONS" ? Routes.allowedMethods(request.url) : undefined
-  if (allow !== undefined) {
+  const options = request.method === "OPTIONS" ? Routes.optionsOf(request.url) : undefined
+  if (options !== undefined) {
     return Effect.succeed(
-      HttpServerResponse.empty({ status: 204, headers: { ...record.headers, allow, "x-request-id": record.id } })
+      HttpServerResponse.empty({ status: 204, headers: { ...record.headers, ...options, "x-request-id": record.id } })
     )
   }
   const error = Failures.errorOf(cause)

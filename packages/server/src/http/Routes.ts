@@ -4,6 +4,7 @@
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import * as Contract from "@model-gateway/core/Operation"
+import * as IdempotencySupport from "@model-gateway/core/unstable/IdempotencySupport"
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 
 /** Where the service serves an operation of the contract, and what it checks there. */
@@ -16,6 +17,8 @@ export interface Route {
   readonly success: ReadonlySet<number>
   /** The closed set of error statuses. */
   readonly errors: ReadonlySet<number>
+  /** Whether its requests are recognized by their `Idempotency-Key`. */
+  readonly isKeyed: boolean
   /** Which limits apply to its body. */
   readonly bodyLimit: Contract.BodyLimit
   /** The content types of its body. Empty: it has no body. */
@@ -53,6 +56,7 @@ HttpApi.reflect(GatewayApi, {
       path: endpoint.path,
       success: new Set(successes.keys()),
       errors: new Set(errors.keys()),
+      isKeyed: declared.idempotency === "by key",
       bodyLimit: declared.bodyLimit,
       contentTypes: [...endpoint.payload.keys()],
       isPaid: Contract.isPaid(declared),
@@ -102,21 +106,33 @@ const secondSpelling = /^[^?]*(?:[;#]|\/\/|%(?:2[DE]|3\d|4[1-9A-F]|5[\dAF]|6[1-9
  */
 export const isExactPath = (url: string): boolean => url.startsWith("/") && !secondSpelling.test(url)
 
+const pathOf = (url: string): string => url.split(/[?#]/, 1)[0] ?? ""
+
 /** The methods of a path, in the format of the `Allow` header. Undefined if no path matches. */
 export const allowedMethods = (url: string): string | undefined => {
   if (!isExactPath(url)) return undefined
-  const path = url.split(/[?#]/, 1)[0] ?? ""
+  const path = pathOf(url)
   const methods = knownPaths.filter(({ pattern }) => pattern.test(path)).flatMap((known) => [...known.methods])
   return methods.length === 0 ? undefined : [...new Set(methods)].toSorted().join(", ")
 }
 
 const byMethod = Map.groupBy(
-  all.map(({ method, name, path }) => ({ method, name, pattern: pathPattern(path) })),
+  all.map((route) => ({ ...route, pattern: pathPattern(route.path) })),
   ({ method }) => method
 )
 
+const find = (method: string, url: string) => {
+  const path = pathOf(url)
+  return byMethod.get(method)?.find(({ pattern }) => pattern.test(path))
+}
+
 /** The name of a request's operation. Undefined if it is of none. */
-export const nameOf = (method: string, url: string): string | undefined => {
-  const path = url.split(/[?#]/, 1)[0] ?? ""
-  return byMethod.get(method)?.find(({ pattern }) => pattern.test(path))?.name
+export const nameOf = (method: string, url: string): string | undefined => find(method, url)?.name
+
+/** The headers of the answer to OPTIONS. Undefined if no path matches. */
+export const optionsOf = (url: string): Readonly<Record<string, string>> | undefined => {
+  const allow = allowedMethods(url)
+  if (allow === undefined) return undefined
+  const keyed = [...byMethod.keys()].filter((method) => find(method, url)?.isKeyed === true)
+  return keyed.length === 0 ? { allow } : { allow, [IdempotencySupport.header]: keyed.join(", ") }
 }

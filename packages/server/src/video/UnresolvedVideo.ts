@@ -13,7 +13,7 @@ import type { StorageError } from "../storage/sql/StorageError.ts"
 import * as RetryDecision from "./RetryDecision.ts"
 import type { VideoJob, VideoJobNotFound } from "./VideoJob.ts"
 import type { VideoJobs } from "./VideoJobs.ts"
-import type { Submitted } from "./VideoSubmission.ts"
+import { isRepeatable, type Submitted } from "./VideoSubmission.ts"
 
 /** It is not known yet whether an upstream has the job. The message is delivered again. */
 export class NotResolved extends Data.TaggedError("NotResolved")<{ readonly provider: string }> {
@@ -45,7 +45,7 @@ export const make = <E>({ cancelUpstream, candidateOf, jobs, maxDeliveries, requ
 
   return Effect.fnUntraced(function* (job: VideoJob, deliveries: number) {
     const candidate = yield* candidateOf(job)
-    if (candidate?.offer.isIdempotent !== true || deliveries > maxDeliveries) return yield* lose(job)
+    if (deliveries > maxDeliveries || !(yield* isRepeatable(job, candidate))) return yield* lose(job)
     const request = yield* Effect.catchTag(requestFor(job), "VideoJobNotFound", () => Effect.undefined)
     if (request === undefined) return yield* lose(job)
     const { outcome } = yield* submitTo(job, candidate, request)

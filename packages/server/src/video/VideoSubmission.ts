@@ -7,7 +7,7 @@
  */
 import { canFallBack, type Reason, Timeout } from "@model-gateway/offers/ProviderError"
 import type { JobHandle, VideoRequest } from "@model-gateway/offers/Video"
-import type { VideoOffer } from "@model-gateway/offers/Offer"
+import { isIdempotent, type VideoOffer } from "@model-gateway/offers/Offer"
 import { Clock, Duration, Effect } from "effect"
 import type { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
 import type { Candidate } from "../routing/Candidate.ts"
@@ -66,6 +66,23 @@ const notAsked = (decision: RetryDecision.RetryDecision): Outcome => ({
   decision,
   isFinal: false,
   reason: undefined
+})
+
+/**
+ * How long after the first submission it may be repeated. Services forget an idempotency key after
+ * 24 hours, and their clocks differ from ours.
+ */
+const repeatableFor = Duration.hours(23)
+
+/** Whether the job may be submitted again if the answer is lost, or was. */
+export const isRepeatable = Effect.fnUntraced(function* (
+  { askedAt }: Pick<VideoJob, "askedAt">,
+  candidate: Candidate<VideoOffer> | undefined
+): Effect.fn.Return<boolean> {
+  if (candidate === undefined) return false
+  const now = yield* Clock.currentTimeMillis
+  if (askedAt !== null && now - askedAt > Duration.toMillis(repeatableFor)) return false
+  return yield* isIdempotent(candidate.offer)
 })
 
 /** Makes the submission over the router. `callTimeout` limits the upstream call. */

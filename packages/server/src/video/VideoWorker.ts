@@ -167,22 +167,22 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   ) {
     const request = VideoRequests.forProvider(yield* readRequest(job, bytes), job.provider)
     const candidate = yield* candidateOf(job)
-    const isIdempotent = candidate?.offer.isIdempotent === true
+    const isRepeatable = yield* VideoSubmission.isRepeatable(job, candidate)
     const mayHaveIt = job.askedAt !== null
-    if (mayHaveIt && !isIdempotent) return yield* failLost(job)
+    if (mayHaveIt && !isRepeatable) return yield* failLost(job)
     // Record the attempt before calling the upstream. If this process dies after the call, the
     // upstream may have the job, and nobody else may get it.
     if (!mayHaveIt && !(yield* jobs.asking(job))) return
-    yield* submission(job, slot, { isRepeatable: isIdempotent }, submitOnce(job, candidate, request, failures))
+    yield* submission(job, slot, { isRepeatable }, submitOnce(job, candidate, request, failures, isRepeatable))
   })
 
   const submitOnce = Effect.fnUntraced(function* (
     seen: VideoJob,
     candidate: Candidate<VideoOffer> | undefined,
     request: VideoRequest,
-    failures: number
+    failures: number,
+    isRepeatable: boolean
   ) {
-    const isIdempotent = candidate?.offer.isIdempotent === true
     const mayHaveIt = seen.askedAt !== null
     const { attempts, outcome } = yield* submitTo(seen, candidate, request)
     // Whatever happens to the job next is recorded together with the attempt.
@@ -201,7 +201,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     if (reason !== undefined)
       yield* VideoFailures.note(job, "A video job was not accepted upstream", new UpstreamError({ reason }))
     if (outcome._tag === "NotTaken" && outcome.isFinal) return yield* failJob(job, decision.error)
-    if (outcome._tag === "Unknown" && !isIdempotent) return yield* failLost(job)
+    if (outcome._tag === "Unknown" && !isRepeatable) return yield* failLost(job)
     yield* outcome._tag === "Unknown" || mayHaveIt
       ? retry(job, failures + 1, decision)
       : tryNextProvider(job, failures, decision)

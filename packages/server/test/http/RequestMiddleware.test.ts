@@ -212,6 +212,23 @@ it.layer(layer({ bodyLimits: { other: 2000 } }), { excludeTestServices: true })(
     })
   )
 
+  it.effect("says of each path which methods recognize a request by its Idempotency-Key", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      const keyedOf = (path: string) =>
+        Effect.map(
+          ask(`/api/v1${path}`, { method: "OPTIONS", key: null }),
+          ({ headers }) => headers["accept-idempotency-key"]
+        )
+      for (const path of ["/videos", "/rerank", "/audio/transcriptions", "/keys"]) {
+        expect([path, yield* keyedOf(path)]).toEqual([path, "POST"])
+      }
+      for (const path of ["/key", "/videos/vid_1", "/videos/models", "/videos/vid_1/cancel"]) {
+        expect([path, yield* keyedOf(path)]).toEqual([path, undefined])
+      }
+    })
+  )
+
   it.effect("to HEAD is that to GET without its body", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
