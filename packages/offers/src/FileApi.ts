@@ -89,6 +89,8 @@ export interface ProviderFileList {
   readonly has_more: boolean
   readonly first_id: string | null
   readonly last_id: string | null
+  /** The `after` of the next page, if it is not `last_id`. */
+  readonly cursor?: string
 }
 
 /**
@@ -107,7 +109,8 @@ export interface FileUpload {
 }
 
 /**
- * The page of `limit` files that follow the file `after`. A provider without an order ignores it.
+ * The page of `limit` files that follow `after`: the id of a file, or the `cursor` of the page
+ * before. A provider without an order ignores it.
  *
  * @category models
  * @since 0.1.0
@@ -154,12 +157,14 @@ export interface FileApi {
  * @category models
  * @since 0.1.0
  */
-export interface Dialect {
+export interface Dialect<List> {
   readonly provider: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly file: Schema.ConstraintDecoder<ProviderFile>
-  readonly list: Schema.ConstraintDecoder<ProviderFileList>
+  readonly list: Schema.ConstraintDecoder<List>
+  /** What the answer to the request for this page means. */
+  readonly toPage: (list: List, page: FilePage) => Effect.Effect<ProviderFileList, ProviderError>
   /** The request for a page of the list. */
   readonly page: (request: HttpClientRequest.HttpClientRequest, page: FilePage) => HttpClientRequest.HttpClientRequest
   /** The fields of the form beside the file. */
@@ -177,10 +182,10 @@ const uploadLimit = Duration.hours(1)
  * @category constructors
  * @since 0.1.0
  */
-export const make = (
+export const make = <List>(
   http: UpstreamHttp,
   random: SecureRandom["Service"],
-  dialect: Dialect,
+  dialect: Dialect<List>,
   timeLimit: Duration.Input = defaultTimeLimit
 ): FileApi => {
   const { path, provider } = dialect
@@ -214,7 +219,10 @@ export const make = (
       return yield* Effect.raceFirst(stored, silence)
     }),
     list: (page, credential) =>
-      http.json(json(dialect.page(HttpClientRequest.get(path), page), credential), dialect.list),
+      Effect.flatMap(
+        http.json(json(dialect.page(HttpClientRequest.get(path), page), credential), dialect.list),
+        (list) => dialect.toPage(list, page)
+      ),
     get: (id, credential) => http.json(json(HttpClientRequest.get(at(id)), credential), dialect.file),
     content: (id, credential) => http.open(call(HttpClientRequest.get(`${at(id)}/content`), credential)),
     remove: (id, credential) => Effect.asVoid(http.json(json(HttpClientRequest.delete(at(id)), credential), Deleted))

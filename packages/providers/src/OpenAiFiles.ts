@@ -31,11 +31,12 @@ const List = Schema.Struct({
   last_id: end
 })
 
-const dialect: FileApi.Dialect = {
+const dialect: FileApi.Dialect<typeof List.Type> = {
   provider: "openai",
   path: "files",
   file: FileApi.OpenAiFile,
   list: List,
+  toPage: Effect.succeed,
   page: (request, { after, limit, order }) => HttpClientRequest.setUrlParams(request, { limit, after, order }),
   // The purpose is required. This one is for any use.
   fields: (purpose = "user_data") => [["purpose", purpose]]

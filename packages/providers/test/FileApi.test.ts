@@ -162,3 +162,28 @@ for (const { make, name, sent, start } of providers) {
     )
   })
 }
+
+describe("files at Anthropic without the shapes of the beta", () => {
+  it.live("are listed by page, after the cursor of the page before", () =>
+    Effect.gen(function* () {
+      const double = yield* started(() => startAnthropicFilesDouble({ keys: [key], hasBeta: false }))
+      const files = yield* AnthropicFiles.make({ baseUrl: double.url })
+      const ids: Array<string> = []
+      for (const name of ["a.txt", "b.txt", "c.txt"]) {
+        ids.unshift((yield* files.upload(upload(name), credential())).id)
+      }
+      const first = yield* files.list({ limit: 2 }, credential())
+      assert.deepInclude(first, { has_more: true, first_id: ids[0], last_id: ids[1] })
+      const second = yield* files.list({ limit: 2, after: first.cursor }, credential())
+      assert.deepStrictEqual(
+        [second.data.map(({ id }) => id), second.has_more, second.cursor],
+        [ids.slice(2), false, undefined]
+      )
+      const { headers, url } = double.state.requests.at(-1) ?? assert.fail("no request")
+      assert.deepStrictEqual([url, headers["anthropic-beta"]], [`/v1/files?limit=2&page=page_${ids[1]}`, undefined])
+      // Such a service does not know this parameter, and would answer with the first page again.
+      const { reason } = yield* Effect.flip(files.list({ limit: 2, after: ids[1] }, credential()))
+      assert.strictEqual(reason.message, `after: must be the "cursor" of the page before at this provider`)
+    }).pipe(Effect.provide(services))
+  )
+})

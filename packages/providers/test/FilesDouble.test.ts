@@ -40,6 +40,13 @@ describe("the doubles of files, called by the providers' SDKs", () => {
       assert.deepInclude(yield* ask(() => files.retrieveMetadata(id)), { filename: "made-a.txt", size_bytes: 5 })
       assert.strictEqual(yield* ask(async () => (await files.download(id)).text()), "hello")
       assert.strictEqual((yield* ask(() => files.list())).data.length, 1)
+      const second = yield* ask(() => files.upload({ file }))
+      const pages = yield* ask(async () => {
+        const pages: Array<ReadonlyArray<string>> = []
+        for await (const page of (await files.list({ limit: 1 })).iterPages()) pages.push(page.data.map(({ id }) => id))
+        return pages
+      })
+      assert.deepStrictEqual(pages, [[second.id], [id]])
       assert.deepStrictEqual(yield* ask(() => files.delete(id)), { id, type: "file_deleted" })
       assert.strictEqual(statusOf(yield* Effect.flip(ask(() => files.delete(id)))), 404)
       const other = new Anthropic({ baseURL: url, apiKey: "wrong", maxRetries: 0 }).beta

@@ -30,8 +30,8 @@ const readForm = (bytes, type = "") => {
 }
 
 /** The page that the query asks for, newest first. */
-const pageOf = (all, query, after) => {
-  const start = all.findIndex(({ id }) => id === query.get(after)) + 1
+const pageOf = (all, query, after, prefix = "") => {
+  const start = all.findIndex(({ id }) => `${prefix}${id}` === query.get(after)) + 1
   const limit = Number(query.get("limit") ?? 20)
   return { data: all.slice(start, start + limit), hasMore: all.length > start + limit }
 }
@@ -117,7 +117,8 @@ const anthropicError = (status, type, message) => ({
   body: { type: "error", error: { type, message }, request_id: "req_011CSHoEeqs5C35K2UUqR7Fy" }
 })
 
-export const startAnthropicFilesDouble = (options) =>
+/** With `hasBeta: false`, it ignores the header of the beta. */
+export const startAnthropicFilesDouble = ({ hasBeta = true, ...options }) =>
   start(options, {
     path: "/v1/files",
     prefix: "file_011C",
@@ -146,7 +147,10 @@ export const startAnthropicFilesDouble = (options) =>
     }),
     // Without the header of the beta, lists have pages of their own.
     list: (all, query, headers) => {
-      if (headers["anthropic-beta"] !== "files-api-2025-04-14") return { data: all, next_page: null }
+      if (!hasBeta || headers["anthropic-beta"] !== "files-api-2025-04-14") {
+        const { data, hasMore } = pageOf(all, query, "page", "page_")
+        return { data, next_page: hasMore ? `page_${data.at(-1).id}` : null }
+      }
       const { data, hasMore } = pageOf(all, query, "after_id")
       return { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
     },

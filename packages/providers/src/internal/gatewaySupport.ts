@@ -43,7 +43,7 @@ export const make = Effect.fnUntraced(function* ({
       )
     )
   )
-  const cache = yield* Cache.makeWith((_: "videos") => answer, {
+  const cache = yield* Cache.makeWith<"videos", Option.Option<boolean>>(() => answer, {
     capacity: 1,
     timeToLive: (exit) => {
       const known = exit._tag === "Success" ? Option.getOrUndefined(exit.value) : undefined

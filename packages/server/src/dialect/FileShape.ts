@@ -101,7 +101,7 @@ export interface SourceList extends Omit<ProviderFileList, "data"> {
 /** The page in the shape. */
 export const list = (
   shape: DeletionShape,
-  { data, first_id, has_more, last_id }: SourceList,
+  { cursor, data, first_id, has_more, last_id }: SourceList,
   workspaceId: string
 ): FileList | CompatAFileList | CompatBFileList => {
   const page = { has_more, first_id, last_id }
@@ -111,7 +111,7 @@ export const list = (
         _shape: "native",
         data: data.map((each) => toNative(each, workspaceId)),
         ...page,
-        cursor: has_more ? last_id : null
+        cursor: has_more ? (cursor ?? last_id) : null
       }
     case "compat_a":
       return { _shape: "compat_a", object: "list", data: data.map(toCompatA), ...page }
