@@ -20,6 +20,7 @@ import * as Groq from "./Groq.ts"
 import * as Jina from "./Jina.ts"
 import * as Mistral from "./Mistral.ts"
 import * as OpenAi from "./OpenAi.ts"
+import * as OpenRouter from "./OpenRouter.ts"
 import * as Replicate from "./Replicate.ts"
 import * as Runway from "./Runway.ts"
 import * as Tei from "./Tei.ts"
@@ -64,6 +65,7 @@ export const adapters: ReadonlyArray<AnyAdapter> = [
   Fal.adapter,
   Runway.adapter,
   Google.adapter,
+  OpenRouter.adapter,
   Gateway.adapter,
   Command.adapter
 ]

@@ -62,7 +62,8 @@ export const adapter: Adapter = {
       // The form of another gateway may ignore the field.
       formHasProvider: isOfThisProject,
       maxFormBytes: Number.POSITIVE_INFINITY,
-      onlyOptions: false
+      onlyOptions: false,
+      refusesOptions: true
     }
     const offered = models.length > 0 ? models : yield* listModels(client, upstream)
     return yield* Effect.forEach(offered, (model) => offerOf(client, dialect, upstream, model))

@@ -173,7 +173,7 @@ describe("files at Anthropic without the shapes of the beta", () => {
         ids.unshift((yield* files.upload(upload(name), credential())).id)
       }
       const first = yield* files.list({ limit: 2 }, credential())
-      assert.deepInclude(first, { has_more: true, first_id: ids[0], last_id: ids[1] })
+      assert.deepStrictEqual([first.has_more, first.first_id, first.last_id], [true, ids[0], ids[1]])
       const second = yield* files.list({ limit: 2, after: first.cursor }, credential())
       assert.deepStrictEqual(
         [second.data.map(({ id }) => id), second.has_more, second.cursor],

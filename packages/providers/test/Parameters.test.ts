@@ -155,8 +155,8 @@ const optionsOf = (adapter: AnyAdapter, name = "x_option") => ({
   names: [`provider.options.${adapter.name}`],
   title: "provider.options",
   values:
-    adapter.name === "gateway"
-      ? [{ options: { order: ["one"] } }, { options: { order: ["two"] } }]
+    adapter.name === "gateway" || adapter.name === "openrouter"
+      ? [{ options: { options: { one: { [name]: 1 } } } }, { options: { options: { two: { [name]: 1 } } } }]
       : [{ options: { [name]: "one" } }, { options: { [name]: "two" } }]
 })
 

@@ -20,6 +20,8 @@ const unreachable = Layer.succeed(
 
 const services = Layer.mergeAll(unreachable, NodeServices.layer, SecureRandom.layerWebCrypto)
 
+const gateways = ["gateway", "openrouter"]
+
 /** The offers of every adapter over HTTP. A local command is called with none of the options. */
 const offers = Effect.map(
   Effect.forEach(
@@ -147,7 +149,7 @@ const provide = Effect.provide(services)
 describe("Passthrough", () => {
   it.effect("of every adapter refuses what changes price, receiver, credential or answer, before a call", () =>
     Effect.gen(function* () {
-      const all = (yield* offers).filter(({ provider }) => provider !== "gateway")
+      const all = (yield* offers).filter(({ provider }) => !gateways.includes(provider))
       assert.includeMembers([...new Set(all.map(({ provider }) => provider))], Object.keys(own))
       for (const offer of all) {
         for (const name of [...forAll, ...(own[offer.provider] ?? [])]) {
@@ -169,7 +171,7 @@ describe("Passthrough", () => {
   it.effect("finds a field at any depth, and says no value of it", () =>
     Effect.gen(function* () {
       for (const offer of yield* offers) {
-        if (offer.provider === "gateway") continue
+        if (gateways.includes(offer.provider)) continue
         const options = { settings: [{ deep: { webhook_url: "https://example.com/secret" } }] }
         const issues = offer.passthrough?.issues(options) ?? []
         assert.deepStrictEqual(
@@ -184,7 +186,7 @@ describe("Passthrough", () => {
   it.effect("passes on every documented field, and one that nobody has documented", () =>
     Effect.gen(function* () {
       for (const offer of yield* offers) {
-        if (offer.provider === "gateway") continue
+        if (gateways.includes(offer.provider)) continue
         const names = [...(offer.passthrough?.documented ?? []), "a_field_of_tomorrow"]
         for (const name of names) {
           const exit = yield* Effect.exit(call(offer, { [name]: 5 }))
@@ -196,15 +198,31 @@ describe("Passthrough", () => {
 
   it.effect("to another gateway takes its provider preferences, and refuses anything else", () =>
     Effect.gen(function* () {
-      const gateways = (yield* offers).filter(({ provider }) => provider === "gateway")
+      const behind = (yield* offers).filter(({ provider }) => provider === "gateway")
       assert.deepStrictEqual(
-        gateways.map(({ kind }) => kind),
+        behind.map(({ kind }) => kind),
         ["rerank", "transcription", "video"]
       )
-      for (const offer of gateways) {
+      for (const offer of behind) {
         assert.isTrue(offer.passthrough?.documented.includes("order"))
         assert.deepStrictEqual(offer.passthrough?.issues({ order: ["cohere"] }), [])
         assert.deepStrictEqual(yield* refusedAt(offer, { order: "cohere" }), ["provider.options.gateway"])
+      }
+    }).pipe(provide)
+  )
+
+  it.effect("to OpenRouter takes the same, without what changes price, credential or receiver", () =>
+    Effect.gen(function* () {
+      const routed = (yield* offers).filter(({ provider }) => provider === "openrouter")
+      assert.lengthOf(routed, 3)
+      for (const offer of routed) {
+        assert.deepStrictEqual(offer.passthrough?.issues({ options: { cohere: { max_tokens_per_doc: 9 } } }), [])
+        for (const name of forAll) {
+          const options = { options: { cohere: { [name]: "x" } } }
+          assert.deepStrictEqual(yield* refusedAt(offer, options), [
+            `provider.options.openrouter.options.cohere.${name}`
+          ])
+        }
       }
     }).pipe(provide)
   )

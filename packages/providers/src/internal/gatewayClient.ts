@@ -8,6 +8,7 @@ import { type GatewayClient as Sender, make as makeSender } from "@model-gateway
 import * as GatewayConfig from "@model-gateway/core/GatewayConfig"
 import { type GatewayError, phrases } from "@model-gateway/core/GatewayError"
 import * as RetryPolicy from "@model-gateway/core/RetryPolicy"
+import type { WireNames } from "@model-gateway/core/WireNames"
 import { Context, Duration, Effect, Option, type Redacted, Stream } from "effect"
 import { constUndefined } from "effect/Function"
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
@@ -155,16 +156,18 @@ const toProviderError =
     return new ProviderError(error.status === undefined ? { reason } : { reason, status: error.status })
   }
 
-/** Makes the client of an upstream over the `HttpClient` of the context. */
-export const make = Effect.fnUntraced(function* ({
-  baseUrl,
-  credential: ownCredential,
-  timeLimit = Duration.minutes(5)
-}: Pick<Upstream, "baseUrl" | "credential" | "timeLimit">): Effect.fn.Return<
-  GatewayClient,
-  never,
-  HttpClient.HttpClient
-> {
+/**
+ * Makes the client of an upstream over the `HttpClient` of the context. `wireNames`: the words that
+ * the upstream has for vendors. Default: the neutral ones.
+ */
+export const make = Effect.fnUntraced(function* (
+  {
+    baseUrl,
+    credential: ownCredential,
+    timeLimit = Duration.minutes(5)
+  }: Pick<Upstream, "baseUrl" | "credential" | "timeLimit">,
+  wireNames?: WireNames
+): Effect.fn.Return<GatewayClient, never, HttpClient.HttpClient> {
   const requestInit = Option.getOrElse(yield* Effect.serviceOption(FetchHttpClient.RequestInit), () => ({}))
   const client = (yield* HttpClient.HttpClient).pipe(
     HttpClient.mapRequestEffect(
@@ -187,7 +190,7 @@ export const make = Effect.fnUntraced(function* ({
     )
   )
   const sender = yield* makeSender.pipe(
-    Effect.provideService(GatewayConfig.GatewayConfig, GatewayConfig.make({ baseUrl, credential })),
+    Effect.provideService(GatewayConfig.GatewayConfig, GatewayConfig.make({ baseUrl, credential, wireNames })),
     Effect.provideService(HttpClient.HttpClient, client)
   )
   const settings = Context.make(

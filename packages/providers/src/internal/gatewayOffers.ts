@@ -13,7 +13,7 @@ import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Model, RerankModel, TranscriptionModel, VideoModel } from "@model-gateway/offers/Model"
 import * as Offer from "@model-gateway/offers/Offer"
 import type { Credential, RerankOffer, TranscriptionOffer, VideoOffer } from "@model-gateway/offers/Offer"
-import type { Passthrough } from "@model-gateway/offers/Passthrough"
+import * as Passthrough from "@model-gateway/offers/Passthrough"
 import {
   cost,
   type PerSearchUnit,
@@ -54,6 +54,8 @@ export interface Dialect {
    * lost.
    */
   readonly onlyOptions: boolean
+  /** Whether the upstream refuses options that change the price, the credential or the receiver. */
+  readonly refusesOptions: boolean
 }
 
 /** The most bytes of audio that are sent as base64. They are in memory three times. */
@@ -70,24 +72,32 @@ const notPreferences = (provider: string): Issue => ({
 
 /**
  * The entry of `provider.options` for this upstream is its own `provider`: which of its providers
- * to use, and their options. The upstream refuses what it does not pass on of these.
+ * to use, and their options.
  */
-const passthroughOf = (provider: string, onlyOptions: boolean): Passthrough => ({
-  documented: onlyOptions ? ["options"] : Object.keys(Routing.Preferences.fields),
-  issues: (options) => {
-    if (!isPreferences(options)) return [notPreferences(provider)]
-    if (!onlyOptions) return []
-    return Object.keys(options)
-      .filter((name) => name !== "options")
-      .map((name) => ({
-        path: `provider.options.${provider}.${name}`,
-        message: `is ignored by ${provider} here, so it is not sent. It takes only "options"`
-      }))
+const passthroughOf = (
+  provider: string,
+  { onlyOptions, refusesOptions }: Pick<Dialect, "onlyOptions" | "refusesOptions">
+): Passthrough.Passthrough => {
+  const documented = onlyOptions ? ["options"] : Object.keys(Routing.Preferences.fields)
+  const common = Passthrough.make(provider, { documented, refused: {} })
+  return {
+    documented,
+    issues: (options) => {
+      if (!isPreferences(options)) return [notPreferences(provider)]
+      const ignored = Object.keys(options).filter((name) => onlyOptions && name !== "options")
+      return [
+        ...(refusesOptions ? [] : common.issues(options)),
+        ...ignored.map((name) => ({
+          path: `provider.options.${provider}.${name}`,
+          message: `is ignored by ${provider} here, so it is not sent. It takes only "options"`
+        }))
+      ]
+    }
   }
-})
+}
 
 const preferencesOf = Effect.fnUntraced(function* (
-  { issues }: Passthrough,
+  { issues }: Passthrough.Passthrough,
   { options }: Pick<RerankRequest, "options">
 ) {
   if (options === undefined) return {}
@@ -150,11 +160,12 @@ const areResults = Schema.is(Schema.Array(Ranking.Result))
 
 const rerank = (
   client: GatewayClient,
+  { refusesOptions }: Dialect,
   upstream: Upstream,
   model: RerankModel,
   pricing: PerSearchUnit | PerToken,
   capabilities: RerankOffer["capabilities"],
-  passthrough = passthroughOf(upstream.name, false)
+  passthrough = passthroughOf(upstream.name, { refusesOptions, onlyOptions: false })
 ): RerankOffer => ({
   ...Offer.ofModel(model),
   kind: "rerank",
@@ -220,7 +231,7 @@ const transcription = (
   upstream: Upstream,
   model: TranscriptionModel,
   parameters: typeof TranscriptionParameters.Type,
-  passthrough = passthroughOf(upstream.name, dialect.onlyOptions)
+  passthrough = passthroughOf(upstream.name, dialect)
 ): TranscriptionOffer => {
   const { pricing } = model
   const { audio_formats, verbose, word_timestamps } = parameters
@@ -282,12 +293,13 @@ const imagesOf = ({ frame_images = [], input_references = [] }: VideoRequest): n
 
 const video = (
   client: GatewayClient,
-  { isIdempotent, onlyOptions, pollInterval }: Dialect,
+  dialect: Dialect,
   upstream: Upstream,
   model: VideoModel,
   { credits_per_image, minimum_credits, ...parameters }: typeof VideoParameters.Type,
-  passthrough = passthroughOf(upstream.name, onlyOptions)
+  passthrough = passthroughOf(upstream.name, dialect)
 ): VideoOffer => {
+  const { isIdempotent, pollInterval } = dialect
   const { gateway } = client
   const capabilities = parameters.upscale ? { ...parameters, default_duration: 0 } : parameters
   const callWith = (credential: Credential) => ({ credential, model: model.upstreamId })
@@ -374,7 +386,7 @@ export const offerOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Offer.Offer, InvalidModel> {
   const { pricing } = model
   if (model.kind === "rerank" && (pricing.unit === "search_unit" || pricing.unit === "token")) {
-    return rerank(client, upstream, model, pricing, yield* decodeParameters(RerankParameters, model))
+    return rerank(client, dialect, upstream, model, pricing, yield* decodeParameters(RerankParameters, model))
   }
   if (model.kind === "transcription") {
     return transcription(client, dialect, upstream, model, yield* decodeParameters(TranscriptionParameters, model))

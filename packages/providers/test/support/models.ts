@@ -22,6 +22,16 @@ const others: Readonly<Record<string, (sent: string) => ReadonlyArray<Model>>> =
       pricing: { unit: "second", microCredits: 1 }
     }
   ],
+  openrouter: () => [
+    {
+      ...base("rerank"),
+      upstreamId: "vendor/rerank",
+      pricing: { unit: "search_unit", microCredits: 1 },
+      parameters: { image_documents: true }
+    },
+    { ...base("transcription"), upstreamId: "openai/whisper-1", pricing: { unit: "second", microCredits: 1 } },
+    { ...base("video"), upstreamId: "vendor/video", pricing: { unit: "second", microCredits: 1 } }
+  ],
   command: (sent) =>
     [["{file}"], ["{file}", "{language}", "{temperature}"], ["{file}", "{prompt}"]].map((words) => ({
       ...base("transcription"),
