@@ -9,6 +9,7 @@ import type { HttpClient } from "effect/http"
 import type { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import type { Adapter } from "@model-gateway/offers/Adapter"
 import * as AssemblyAi from "./AssemblyAi.ts"
+import * as Bedrock from "./Bedrock.ts"
 import * as Cohere from "./Cohere.ts"
 import * as Command from "./Command.ts"
 import * as Deepgram from "./Deepgram.ts"
@@ -55,6 +56,7 @@ export const adapters: ReadonlyArray<AnyAdapter> = [
   Voyage.adapter,
   Tei.adapter,
   Vllm.adapter,
+  Bedrock.adapter,
   OpenAi.adapter,
   Groq.adapter,
   Deepgram.adapter,

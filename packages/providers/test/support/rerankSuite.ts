@@ -25,6 +25,8 @@ export interface Subject {
   readonly start: (options: StartOptions) => Promise<Double>
   /** The path of the base URL: `/v1`. */
   readonly path: string
+  /** The path of the operation. Default: `rerank` below the base URL. */
+  readonly operation?: string
   /** A body of the upstream's own form with these results. */
   readonly bodyOf: (
     results: ReadonlyArray<{ readonly index: unknown; readonly relevance_score: unknown; readonly more?: unknown }>
@@ -86,6 +88,7 @@ export const failureOf = (subject: Subject, scripted: Scripted, options?: Partia
   })
 
 export const rerankSuite = (subject: Subject) => {
+  const { operation = "rerank" } = subject
   const bodyOf = (...results: ReadonlyArray<readonly [unknown, unknown]>) =>
     subject.bodyOf(results.map(([index, relevance_score]) => ({ index, relevance_score })))
 
@@ -99,7 +102,7 @@ export const rerankSuite = (subject: Subject) => {
       )
       yield* run(request, { id: "tenant", secret: Redacted.make("tenant-key") })
       const [first, second] = double.state.requests
-      assert.deepStrictEqual([first?.method, first?.url], ["POST", `${subject.path}/rerank`])
+      assert.deepStrictEqual([first?.method, first?.url], ["POST", `${subject.path}/${operation}`])
       assert.deepStrictEqual(
         [first?.headers["authorization"], second?.headers["authorization"]],
         [`Bearer ${key}`, "Bearer tenant-key"]
@@ -264,7 +267,7 @@ export const rerankSuite = (subject: Subject) => {
             yield* run(request)
           }).pipe(Effect.scoped)
         )
-        assert.include(text, "/rerank")
+        assert.include(text, `/${operation}`)
         assert.notInclude(text, key)
       }
     }).pipe(undici)
