@@ -9,6 +9,7 @@ import type { HttpClient } from "effect/http"
 import type { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import type { Adapter } from "@model-gateway/offers/Adapter"
 import * as AssemblyAi from "./AssemblyAi.ts"
+import * as Azure from "./Azure.ts"
 import * as Bedrock from "./Bedrock.ts"
 import * as Cohere from "./Cohere.ts"
 import * as Command from "./Command.ts"
@@ -59,6 +60,7 @@ export const adapters: ReadonlyArray<AnyAdapter> = [
   Bedrock.adapter,
   OpenAi.adapter,
   Groq.adapter,
+  Azure.adapter,
   Deepgram.adapter,
   ElevenLabs.adapter,
   AssemblyAi.adapter,

@@ -89,6 +89,8 @@ export type Parameters = typeof Parameters.Type
 export interface Dialect {
   /** The path of the operation below the base URL. */
   readonly path: string
+  /** Default: `UpstreamHttp.bearer`. */
+  readonly authentication?: UpstreamHttp.Authentication
   /** The form's fields that callers may send, for lists. */
   readonly documented: Passthrough.Declaration["documented"]
   readonly reasonOf: (failure: UpstreamHttp.Failure) => Reason | undefined
@@ -198,7 +200,7 @@ const accountCodes = new Set([
 ])
 
 /** Where OpenAI's documentation differs from what most upstreams mean by a status. */
-const reasonOf = ({ codes, message, status }: UpstreamHttp.Failure): Reason | undefined => {
+export const reasonOf = ({ codes, message, status }: UpstreamHttp.Failure): Reason | undefined => {
   switch (status) {
     case 429:
       return codes.some((code) => accountCodes.has(code)) ? new OutOfCredit() : undefined
@@ -320,7 +322,8 @@ export const offers =
         baseUrl,
         credential,
         timeLimit,
-        reasonOf: dialect.reasonOf
+        reasonOf: dialect.reasonOf,
+        ...(dialect.authentication === undefined ? {} : { authentication: dialect.authentication })
       })
       const random = yield* SecureRandom.SecureRandom
       return yield* Effect.forEach(models, (model) =>

@@ -104,7 +104,8 @@ const succeed = (body) => ({
   }
 })
 
-const answerTo = (request, keys) => {
+/** The answer to a request with one of these keys. */
+export const answerTo = (request, keys) => {
   const [path] = request.url.split("?")
   if (path !== "/v2/rerank") return refusal(404, "404 page not found")
   if (request.method !== "POST") return refusal(405, "method not allowed")

@@ -1,4 +1,4 @@
-import type { Double, StartOptions } from "./Double.mjs"
+import type { Double, Recorded, Scripted, StartOptions } from "./Double.mjs"
 
 /** A field of a form, in the order in which it was sent. */
 export interface Field {
@@ -30,6 +30,16 @@ export interface OpenAiOptions extends StartOptions {
     >
   >
 }
+
+/** The answer to a request with one of these keys at this path. */
+export declare const answerTo: (
+  request: Recorded,
+  options: {
+    readonly keys: ReadonlySet<string>
+    readonly models: NonNullable<OpenAiOptions["models"]>
+    readonly path: string
+  }
+) => Scripted
 
 export declare const startOpenAiDouble: (options: OpenAiOptions) => Promise<Double>
 

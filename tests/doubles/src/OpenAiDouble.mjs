@@ -186,7 +186,8 @@ const transcribe = (fields, models, bytes) => {
   }
 }
 
-const answerTo = (request, { keys, models, path }) => {
+/** The answer to a request with one of these keys at this path. */
+export const answerTo = (request, { keys, models, path }) => {
   const [, key] = /^Bearer ([\x21-\x7e]+)$/.exec(request.headers.authorization ?? "") ?? []
   if (!keys.has(key)) return documentedErrors.invalidKey
   if (request.url !== path) return error(404, `Invalid URL (${request.method} ${request.url})`)

@@ -32,6 +32,15 @@ const others: Readonly<Record<string, (sent: string) => ReadonlyArray<Model>>> =
     { ...base("transcription"), upstreamId: "openai/whisper-1", pricing: { unit: "second", microCredits: 1 } },
     { ...base("video"), upstreamId: "vendor/video", pricing: { unit: "second", microCredits: 1 } }
   ],
+  azure: () => [
+    { ...base("rerank"), upstreamId: "ranks", pricing: { unit: "search_unit", microCredits: 1 } },
+    {
+      ...base("transcription"),
+      upstreamId: "ears",
+      pricing: { unit: "second", microCredits: 1 },
+      parameters: { apiVersion: "2024-10-21" }
+    }
+  ],
   command: (sent) =>
     [["{file}"], ["{file}", "{language}", "{temperature}"], ["{file}", "{prompt}"]].map((words) => ({
       ...base("transcription"),
