@@ -13,7 +13,10 @@ const expected: Readonly<Record<string, string>> = {
   "server/openapi/CodeSamples.ts": "nobody: it writes programs for readers",
   "sandbox/internal/imageLink.ts": "links of callers to images, with the client of OutboundHttp",
   "offers/UpstreamHttp.ts": "base URLs that the operator configures, and links at their origins",
-  "providers/internal/gatewayClient.ts": "base URLs that the operator configures"
+  "providers/internal/gatewayClient.ts": "base URLs that the operator configures",
+  "providers/Bedrock.ts": "nobody: it passes the client that signs on to UpstreamHttp",
+  "providers/internal/awsSigning.ts":
+    "base URLs that the operator configures, and where AWS's library finds credentials, if the operator configures none"
 }
 
 /** Connects to the operator's own database, Redis and bucket. */

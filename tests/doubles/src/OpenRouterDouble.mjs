@@ -13,7 +13,7 @@ import { isText, makeJobs, oneOf, unsafeMessage, video } from "./JobDouble.mjs"
 import { fieldsOf } from "./OpenAiDouble.mjs"
 import { bearerOf, isCount, objectOf, rank, tokensOfPairs } from "./words.mjs"
 
-/** The most bytes of a file in a form. */
+/** The maximum size of a file in a form, in bytes. */
 const maxFile = 25_000_000
 
 const pricePerToken = 0.000_000_05

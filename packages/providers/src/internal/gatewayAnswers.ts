@@ -35,7 +35,7 @@ export const counts = (usage: { readonly [name: string]: number | undefined } = 
     Object.entries(usage).flatMap(([name, count]) => (name === "cost" || count === undefined ? [] : [[name, count]]))
   )
 
-/** The most warnings of an upstream that are read. The service passes on no more. */
+/** The maximum number of warnings of an upstream that are read. The service passes on no more. */
 const maxWarnings = 100
 
 /**

@@ -47,7 +47,7 @@ export interface Dialect {
   readonly pollInterval?: Duration.Duration
   /** Whether the form of a transcription may have `provider`, as JSON text. */
   readonly formHasProvider: Effect.Effect<boolean>
-  /** The most bytes of a file in a form. Longer audio is sent as base64 in JSON. */
+  /** The maximum size of a file in a form, in bytes. Larger audio is sent as base64 in JSON. */
   readonly maxFormBytes: number
   /**
    * Whether transcriptions and videos take only `options` of the preferences. Others would get
@@ -58,8 +58,8 @@ export interface Dialect {
   readonly refusesOptions: boolean
 }
 
-/** The most bytes of audio that are sent as base64. They are in memory three times. */
-export const maxBase64Bytes = 64 * 1024 * 1024
+/** The maximum size of audio that is sent as base64, in bytes. It is in memory three times. */
+const maxBase64Bytes = 64 * 1024 * 1024
 
 // Request mapping
 
@@ -146,7 +146,10 @@ const videoOf = (model: VideoModel, { upscale }: VideoOffer["capabilities"], req
 
 // Offers
 
-/** The most tokens of a request. Nothing is known of the limits of the upstream's model. */
+/**
+ * The maximum number of tokens of a request. Nothing is known of the limits of the upstream's
+ * model.
+ */
 const maxTokens = ({ documents, query }: RerankRequest): number => {
   const unlimited = Number.MAX_SAFE_INTEGER
   const tokensOf = Ranking.tokensOfPair(query, { query: unlimited, pair: unlimited })
@@ -215,7 +218,7 @@ const rerank = (
 const isSegments = Schema.is(Schema.Array(Segment))
 const isWords = Schema.is(Schema.Array(Word))
 
-/** The most that this many seconds of audio cost. */
+/** The highest cost of this many seconds of audio. */
 const audioCost = (
   pricing: PerSecond | PerToken,
   { output_tokens_per_second, tokens_per_second }: typeof TranscriptionParameters.Type,

@@ -35,11 +35,14 @@ export const TranscriptionParameters = Schema.Struct({
   /** Default: true. */
   word_timestamps: optional(Schema.Boolean, true),
   /**
-   * The most input tokens of a second of audio, for the quote of a price per token. Default: 50,
-   * more than any model reads.
+   * The maximum number of input tokens of a second of audio, for the quote of a price per token.
+   * Default: 50, more than any model reads.
    */
   tokens_per_second: optional(Positive, 50),
-  /** The most output tokens of a second of audio. Default: 20: fast speech is 5 words a second. */
+  /**
+   * The maximum number of output tokens of a second of audio. Default: 20, as fast speech is 5
+   * words a second.
+   */
   output_tokens_per_second: optional(Positive, 20)
 })
 
