@@ -1,10 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, Layer, Redacted } from "effect"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { ConfigProvider, Effect, FileSystem, Layer, Redacted } from "effect"
+import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import type { Upstream } from "@model-gateway/offers/Adapter"
 import type { Credential } from "@model-gateway/offers/Offer"
 import * as Bedrock from "../src/Bedrock.ts"
 import { type AccessKey, documentedErrors, startBedrockDouble } from "@model-gateway/test-doubles/BedrockDouble"
+import { startDouble } from "@model-gateway/test-doubles/Double"
 import { recorded } from "@model-gateway/test-doubles/recorded"
 import { key, offered, reasonText, request, rerankSuite, type Subject, texts, undici } from "./support/rerankSuite.ts"
 import { started } from "./support/transcription.ts"
@@ -111,6 +114,126 @@ describe("Bedrock", () => {
       // The double is in us-west-2.
       assert.strictEqual((yield* Effect.flip(frankfurt.run(request))).status, 403)
     }).pipe(Effect.provide(withVariables({})), undici)
+  )
+
+  it.live("reads the region from hosts of AWS in any partition, also of endpoints in one's own network", () =>
+    Effect.gen(function* () {
+      const credential = credentialOf(secretOf(pair))
+      const scopes: Array<string | undefined> = []
+      const client = HttpClient.make((request) => {
+        scopes.push(/Credential=\w+\/\d+\/([^,]+),/.exec(request.headers["authorization"] ?? "")?.[1])
+        return Effect.succeed(HttpClientResponse.fromWeb(request, new Response("", { status: 500 })))
+      })
+      for (const host of [
+        "bedrock-runtime.eu-central-1.amazonaws.com",
+        "bedrock-runtime-fips.us-gov-west-1.amazonaws.com",
+        "vpce-0a1b2c-3d4e5f.bedrock-runtime.ap-southeast-2.vpce.amazonaws.com"
+      ]) {
+        const upstream = { name: "bedrock", baseUrl: `https://${host}`, credential }
+        const [offer] = yield* Effect.provideService(
+          Bedrock.adapter.offers(upstream, Bedrock.adapter.models),
+          HttpClient.HttpClient,
+          client
+        )
+        if (offer?.kind !== "rerank") return assert.fail("no rerank offer")
+        yield* Effect.flip(offer.run(request, credential))
+      }
+      assert.deepStrictEqual(scopes, [
+        "eu-central-1/bedrock/aws4_request",
+        "us-gov-west-1/bedrock/aws4_request",
+        "ap-southeast-2/bedrock/aws4_request"
+      ])
+    }).pipe(inOregon)
+  )
+
+  /** Variables of the process, which AWS's own library reads. */
+  const inProcess = (variables: Readonly<Record<string, string | undefined>>) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const before = Object.fromEntries(Object.keys(variables).map((name) => [name, process.env[name]]))
+        set(variables)
+        return before
+      }),
+      (before) => Effect.sync(() => set(before))
+    )
+
+  const set = (variables: Readonly<Record<string, string | undefined>>) => {
+    for (const [name, value] of Object.entries(variables)) {
+      if (value === undefined) Reflect.deleteProperty(process.env, name)
+      else process.env[name] = value
+    }
+  }
+
+  const nothing = {
+    AWS_ACCESS_KEY_ID: undefined,
+    AWS_SECRET_ACCESS_KEY: undefined,
+    AWS_SESSION_TOKEN: undefined,
+    AWS_PROFILE: undefined,
+    AWS_EC2_METADATA_DISABLED: "true",
+    AWS_SHARED_CREDENTIALS_FILE: "/nonexistent",
+    AWS_CONFIG_FILE: "/nonexistent"
+  }
+
+  const withoutKey = { credential: { id: "gateway" } }
+
+  it.live("signs without a key with the variables of AWS", () =>
+    Effect.gen(function* () {
+      yield* inProcess({
+        ...nothing,
+        AWS_ACCESS_KEY_ID: temporary.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: temporary.secretAccessKey,
+        AWS_SESSION_TOKEN: temporary.sessionToken
+      })
+      const { double, run } = yield* offered(subject, withoutKey)
+      yield* run(request)
+      assert.strictEqual(double.state.requests[0]?.headers["x-amz-security-token"], temporary.sessionToken)
+    }).pipe(inOregon, undici)
+  )
+
+  it.live("signs without a key with a profile", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const file = yield* fs.makeTempFileScoped()
+      yield* fs.writeFileString(
+        file,
+        `[acme]\naws_access_key_id = ${pair.accessKeyId}\naws_secret_access_key = ${pair.secretAccessKey}\n`
+      )
+      yield* inProcess({ ...nothing, AWS_PROFILE: "acme", AWS_SHARED_CREDENTIALS_FILE: file })
+      const { run } = yield* offered(subject, withoutKey)
+      yield* run(request)
+    }).pipe(inOregon, Effect.provide(NodeServices.layer), undici)
+  )
+
+  it.live("signs without a key with the role of the machine", () =>
+    Effect.gen(function* () {
+      const role = yield* started(() =>
+        startDouble({
+          answerTo: () => ({
+            body: {
+              AccessKeyId: temporary.accessKeyId,
+              SecretAccessKey: temporary.secretAccessKey,
+              Token: temporary.sessionToken,
+              Expiration: "2999-01-01T00:00:00Z"
+            }
+          })
+        })
+      )
+      yield* inProcess({ ...nothing, AWS_CONTAINER_CREDENTIALS_FULL_URI: `${role.url}/role` })
+      const { run } = yield* offered(subject, withoutKey)
+      yield* run(request)
+      yield* run(request)
+      // They are kept until they expire.
+      assert.lengthOf(role.state.requests, 1)
+    }).pipe(inOregon, undici)
+  )
+
+  it.live("calls nothing if AWS's library finds no keys", () =>
+    Effect.gen(function* () {
+      yield* inProcess(nothing)
+      const { double, run } = yield* offered(subject, withoutKey)
+      assert.strictEqual((yield* Effect.flip(run(request))).reason._tag, "Unauthorized")
+      assert.lengthOf(double.state.requests, 0)
+    }).pipe(inOregon, undici)
   )
 
   it.live("maps AWS's errors", () =>

@@ -4,8 +4,6 @@
  *
  * Protocol: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html.
  */
-import { Sha256 } from "@aws-crypto/sha256-js"
-import { SignatureV4 } from "@smithy/signature-v4"
 import { Clock, Config, Context, Effect, Redacted, Schema } from "effect"
 import { constUndefined } from "effect/Function"
 import { Headers, HttpClient, HttpClientRequest } from "effect/http"
@@ -87,8 +85,19 @@ export const make = Effect.fnUntraced(function* ({
   )
   const region = regionOf(baseUrl) ?? (variable !== undefined && regionForm.test(variable) ? variable : undefined)
 
-  // It renews what it found before that expires. It is imported when it is used, because that takes
-  // a tenth of a second.
+  // AWS's libraries are imported when they are used, because that takes a tenth of a second.
+
+  const library = yield* Effect.cached(
+    Effect.promise(async () => {
+      const [{ Sha256 }, { SignatureV4 }] = await Promise.all([
+        import("@aws-crypto/sha256-js"),
+        import("@smithy/signature-v4")
+      ])
+      return { Sha256, SignatureV4 }
+    })
+  )
+
+  // It renews what it found before that expires.
   const findKeys = yield* Effect.cached(
     Effect.promise(async () => {
       const { defaultProvider } = await import("@aws-sdk/credential-provider-node")
@@ -102,6 +111,7 @@ export const make = Effect.fnUntraced(function* ({
   const sign = Effect.fnUntraced(function* (request: HttpClientRequest.HttpClientRequest) {
     const authorization = yield* CurrentAuthorization
     if (authorization === undefined) return request
+    const { Sha256, SignatureV4 } = yield* library
     const { host, hostname, pathname, protocol } = new URL(request.url)
     const signer = new SignatureV4({
       service,

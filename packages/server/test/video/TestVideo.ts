@@ -56,7 +56,7 @@ export interface Model {
   readonly pricing: PerSecond
   readonly capabilities: VideoOffer["capabilities"]
   /** Default: true. */
-  readonly isIdempotent?: boolean
+  readonly isIdempotent?: VideoOffer["isIdempotent"]
   readonly pollInterval?: Duration.Duration
   readonly ignored?: VideoOffer["ignored"]
 }

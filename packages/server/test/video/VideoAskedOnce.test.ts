@@ -251,3 +251,80 @@ describe("a video job at an upstream without an idempotency key", () => {
     )
   )
 })
+
+describe("a video job at an upstream that has to be asked whether it has an idempotency key", () => {
+  /** One provider, which says of itself what the effect returns. */
+  const asking = <A, E>(
+    isIdempotent: Effect.Effect<boolean>,
+    test: (
+      upstream: Upstream
+    ) => Effect.Effect<A, E, VideoWorker | VideoQueue | Layer.Success<ReturnType<typeof layer>>>
+  ) =>
+    Effect.suspend(() => {
+      const upstream = makeUpstream([{ ...model, isIdempotent }])
+      return Effect.provide(test(upstream), layerWorker().pipe(Layer.provideMerge(layer(upstream.offers))))
+    })
+
+  /** The answer to the first submission is lost. */
+  const loseFirst = (upstream: Upstream) => {
+    const { submit: take } = upstream
+    upstream.submit = (submission) =>
+      upstream.submissions.length === 1
+        ? Effect.andThen(take(submission), failing(new ConnectionLost()))
+        : take(submission)
+  }
+
+  it.effect("is submitted again with the same token if it has one, and is one job", () => {
+    const asked = { count: 0 }
+    const isIdempotent = Effect.sync(() => {
+      asked.count++
+      return true
+    })
+    return asking(isIdempotent, (upstream) =>
+      Effect.gen(function* () {
+        loseFirst(upstream)
+        const by = yield* payer()
+        const job = yield* submitJob(by)
+        yield* work("1 minute")
+        expect((yield* read(job.id)).status).toBe("completed")
+        expect([upstream.submissions.length, new Set(upstream.submissions.map(({ token }) => token)).size]).toEqual([
+          2, 1
+        ])
+        expect([upstream.jobs.size, asked.count]).toEqual([1, 2])
+        expect(yield* money(by.workspaceId)).toEqual(charged)
+      })
+    )
+  })
+
+  it.effect("fails if it has none, or does not say", () =>
+    asking(Effect.succeed(false), (upstream) =>
+      Effect.gen(function* () {
+        loseFirst(upstream)
+        const by = yield* payer()
+        const job = yield* submitJob(by)
+        yield* work("1 minute")
+        expect(yield* read(job.id)).toMatchObject({ status: "failed", error: lost })
+        expect(upstream.submissions.length).toBe(1)
+        expect(yield* money(by.workspaceId)).toEqual(untouched)
+      })
+    )
+  )
+
+  it.effect("fails when all processes were down for so long that the upstream may have forgotten the key", () =>
+    asking(Effect.succeed(true), (upstream) =>
+      Effect.gen(function* () {
+        const jobs = yield* VideoJobs
+        const by = yield* payer()
+        const job = yield* submitJob(by)
+        yield* next
+        expect(yield* jobs.asking({ id: job.id, step: 1 })).toBe(true)
+        yield* TestClock.adjust("23 hours")
+        yield* TestClock.adjust("1 minute")
+        yield* work("1 minute")
+        expect(yield* read(job.id)).toMatchObject({ status: "failed", error: lost })
+        expect(upstream.submissions.length).toBe(0)
+        expect(yield* money(by.workspaceId)).toEqual(untouched)
+      })
+    )
+  )
+})
