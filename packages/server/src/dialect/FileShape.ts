@@ -105,6 +105,8 @@ export const list = (
   workspaceId: string
 ): FileList | CompatAFileList | CompatBFileList => {
   const page = { has_more, first_id, last_id }
+  // These shapes have no field for a cursor. Their clients send `last_id` as the next `after`.
+  const compatible = { ...page, last_id: has_more ? (cursor ?? last_id) : last_id }
   switch (shape) {
     case "native":
       return {
@@ -114,8 +116,8 @@ export const list = (
         cursor: has_more ? (cursor ?? last_id) : null
       }
     case "compat_a":
-      return { _shape: "compat_a", object: "list", data: data.map(toCompatA), ...page }
+      return { _shape: "compat_a", object: "list", data: data.map(toCompatA), ...compatible }
     case "compat_b":
-      return { _shape: "compat_b", data: data.map(toCompatB), ...page }
+      return { _shape: "compat_b", data: data.map(toCompatB), ...compatible }
   }
 }
