@@ -84,7 +84,9 @@ export const adapter: Adapter<HttpClient.HttpClient | SecureRandom> = {
       Effect.fnUntraced(function* (model) {
         if (model.kind === "rerank") {
           const baseUrl = `${upstream.baseUrl.replace(/\/$/, "")}/providers/cohere`
-          return yield* Cohere.adapter.offers({ ...upstream, baseUrl }, [model])
+          // All models of Cohere score from 0 to 1.
+          const parameters = { scores: "probability", ...model.parameters }
+          return yield* Cohere.adapter.offers({ ...upstream, baseUrl }, [{ ...model, parameters }])
         }
         if (model.kind !== "transcription") {
           return yield* new InvalidModel({ model, message: "must be a rerank or transcription model" })

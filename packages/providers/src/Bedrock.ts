@@ -141,8 +141,13 @@ export const adapter: Adapter = {
         if (!isPriced(model)) {
           return yield* new InvalidModel({ model, message: "must be a rerank model with a price per search unit" })
         }
-        // Whether the scores of Amazon's model depend on the other documents is not documented.
-        const limits = yield* Ranking.limitsOf(model, { documentsPerCall: 1000, independentScores: isCohere(model) })
+        // What the scores of Amazon's model are, and whether they depend on the other documents, is
+        // not documented.
+        const limits = yield* Ranking.limitsOf(model, {
+          documentsPerCall: 1000,
+          independentScores: isCohere(model),
+          ...(isCohere(model) ? { scores: "probability" } : {})
+        })
         return rerank(http, signing, upstream, model, { ...limits, sizePerCall: Number.POSITIVE_INFINITY })
       })
     )

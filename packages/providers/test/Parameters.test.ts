@@ -33,6 +33,7 @@ const fromAnswers: Readonly<Record<string, ReadonlyArray<string>>> = {
   // It is asked for all results of a model, such as v3, whose scores may be of either kind.
   jina: ["top_n"],
   vllm: ["top_n"],
+  bedrock: ["top_n"],
   // Its answers have the words anyway. They are returned if they were asked for.
   deepgram: ["timestamp_granularities"],
   elevenlabs: ["timestamp_granularities"],

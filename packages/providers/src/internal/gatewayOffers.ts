@@ -159,8 +159,6 @@ const maxTokens = ({ documents, query }: RerankRequest): number => {
   )
 }
 
-const areResults = Schema.is(Schema.Array(Ranking.Result))
-
 const rerank = (
   client: GatewayClient,
   { refusesOptions }: Dialect,
@@ -193,7 +191,7 @@ const rerank = (
       }),
       { credential, model: model.upstreamId, bounds: Ranking.boundsOf(documents.length) }
     )
-    const flaw = areResults(results) ? Ranking.flawOf(results, documents.length) : "an index without a document"
+    const flaw = Ranking.flawOf(results, documents.length)
     if (flaw !== undefined) return yield* badResponse(flaw)
     yield* checkCounts(usage)
     const ranked = { results, total_tokens: usage?.total_tokens }
