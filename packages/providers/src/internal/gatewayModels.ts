@@ -122,8 +122,8 @@ const perSecondOfAudio = { min: 0.000_002, max: 0.001 }
 /**
  * A gateway of this project lists `second`, or `prompt` and `completion` for tokens. Others list
  * only the latter two, and `prompt` without `completion` is the price of a second at most models.
- * What cannot be that is a price for a token if it is lower, and for a minute or an hour if it is
- * higher. Which of the two is not known.
+ * A lower one is the price of a token. A higher one is that of a minute or an hour, and nothing says
+ * which of them.
  */
 const transcriptionPricing = (
   { completion = 0, prompt, second }: Prices,

@@ -35,9 +35,9 @@ const others: Readonly<Record<string, ReadonlyArray<Model>>> = Object.fromEntrie
 const losses = {
   "is reset": { fault: "reset" },
   "is closed": { fault: "cut" },
-  "breaks off in the answer": { fault: "cutBody" },
-  "brings headers alone": { fault: "hangBody" },
-  "stays silent": { fault: "hang" }
+  "breaks in the middle of the answer": { fault: "cutBody" },
+  "is silent after the headers": { fault: "hangBody" },
+  "is silent": { fault: "hang" }
 } satisfies Readonly<Record<string, Scripted>>
 
 /** An upstream that takes every job. */
