@@ -85,7 +85,7 @@ export const adapter: Adapter<HttpClient.HttpClient | SecureRandom> = {
         if (model.kind === "rerank") {
           const baseUrl = `${upstream.baseUrl.replace(/\/$/, "")}/providers/cohere`
           // All models of Cohere score from 0 to 1.
-          const parameters = { scores: "probability", ...model.parameters }
+          const parameters = Object.assign({ scores: "probability" }, model.parameters)
           return yield* Cohere.adapter.offers({ ...upstream, baseUrl }, [{ ...model, parameters }])
         }
         if (model.kind !== "transcription") {
