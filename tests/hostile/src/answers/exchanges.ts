@@ -30,6 +30,7 @@ export const file = (url: string): object => ({
         "cohere",
         "jina",
         "voyage",
+        "bedrock",
         "openai",
         "groq",
         "deepgram",
@@ -104,6 +105,7 @@ const rerankers = [
   rerank("jina", "jina/jina-reranker-v3"),
   rerank("voyage", "voyage/rerank-2.5"),
   rerank("tei", "tei/priced"),
+  rerank("bedrock", "bedrock/amazon.rerank-v1:0"),
   rerank("behind", "behind/rank")
 ] as const
 
@@ -221,6 +223,8 @@ export const rightAnswer = (url: string, { method, path }: Call, number: number)
       return { json: { model: "rank", results, usage: { total_tokens: 9 } } }
     case "voyage":
       return { json: { object: "list", data: results, usage: { total_tokens: 9 } } }
+    case "bedrock":
+      return { json: { results } }
     case "tei":
       return { json: results.map(({ index, relevance_score }) => ({ index, score: relevance_score })) }
     case "openai":
