@@ -51,7 +51,7 @@ export interface PerToken {
 export interface VideoPrice {
   readonly resolution?: Resolution
   readonly audio?: boolean
-  /** Per second of video, or per video, in integer micro-credits. */
+  /** Per second of video, per video, or per million tokens of it, in integer micro-credits. */
   readonly microCredits: number
 }
 
@@ -62,8 +62,11 @@ export interface VideoPrice {
  * @since 0.1.0
  */
 export interface PerVideo {
-  /** What each price is for: a second of video, or a whole video. */
-  readonly unit: "second" | "video"
+  /**
+   * What each price is for: a second of video, a whole video, or a million tokens of video, which
+   * the upstream counts.
+   */
+  readonly unit: "second" | "video" | "video_token"
   readonly prices: readonly [VideoPrice, ...ReadonlyArray<VideoPrice>]
 }
 
@@ -107,6 +110,8 @@ export const perUnit = (pricing: Pricing): { readonly [U in Unit]?: number } => 
       return { prompt: pricing.inputMicroCredits, completion: pricing.outputMicroCredits }
     case "video":
       return { request: highest(pricing) }
+    case "video_token":
+      return { completion: highest(pricing) }
   }
 }
 
@@ -206,7 +211,7 @@ export const tokenCost = (
 
 /**
  * The price of one video. Of several prices the first that matches applies, and the highest if none
- * does, so that a quote is never too low.
+ * does, so that a quote is never too low. A price per token needs the `tokens`.
  *
  * @example
  * ```ts
@@ -223,8 +228,14 @@ export const videoCost = (
   {
     audio = false,
     resolution,
-    seconds
-  }: { readonly seconds: number; readonly resolution?: Resolution | undefined; readonly audio?: boolean | undefined }
+    seconds,
+    tokens = 0
+  }: {
+    readonly seconds: number
+    readonly resolution?: Resolution | undefined
+    readonly audio?: boolean | undefined
+    readonly tokens?: number
+  }
 ): MicroCredits.MicroCredits => {
   const prices: ReadonlyArray<VideoPrice> = "prices" in pricing ? pricing.prices : [pricing]
   const matching = prices.find(
@@ -233,5 +244,12 @@ export const videoCost = (
       (price.audio === undefined || price.audio === audio)
   )
   const price = matching?.microCredits ?? Math.max(...prices.map(({ microCredits }) => microCredits))
-  return cost(price, pricing.unit === "second" ? seconds : 1)
+  switch (pricing.unit) {
+    case "second":
+      return cost(price, seconds)
+    case "video":
+      return cost(price, 1)
+    case "video_token":
+      return cost(1 / 1_000_000, price * tokens)
+  }
 }

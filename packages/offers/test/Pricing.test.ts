@@ -35,6 +35,9 @@ describe("Pricing", () => {
     assert.deepStrictEqual(perUnit({ unit: "video", prices: [{ microCredits: 3 }, { microCredits: 7 }] }), {
       request: 7
     })
+    assert.deepStrictEqual(perUnit({ unit: "video_token", prices: [{ microCredits: 3 }, { microCredits: 7 }] }), {
+      completion: 7
+    })
   })
 
   it("charges a video the first price that matches, and the highest if none does", () => {
@@ -53,5 +56,11 @@ describe("Pricing", () => {
     assert.strictEqual(videoCost(pricing, { seconds }), 300)
     assert.strictEqual(videoCost({ unit: "video", prices: [{ microCredits: 7 }] }, { seconds }), 7)
     assert.strictEqual(videoCost({ unit: "second", microCredits: 7 }, { seconds, resolution: "4K" }), 35)
+    const perToken: PerVideo = {
+      unit: "video_token",
+      prices: [{ audio: true, microCredits: 2_400_000 }, { microCredits: 1_200_000 }]
+    }
+    assert.strictEqual(videoCost(perToken, { seconds, tokens: 108_000, audio: true }), 259_200)
+    assert.strictEqual(videoCost(perToken, { seconds, tokens: 1 }), 2)
   })
 })

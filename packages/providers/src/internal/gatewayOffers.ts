@@ -392,7 +392,7 @@ export const offerOf = Effect.fnUntraced(function* (
   if (model.kind === "transcription") {
     return transcription(client, dialect, upstream, model, yield* decodeParameters(TranscriptionParameters, model))
   }
-  if (model.kind === "video") {
+  if (model.kind === "video" && model.pricing.unit !== "video_token") {
     return video(client, dialect, upstream, model, yield* decodeParameters(VideoParameters, model))
   }
   return yield* new InvalidModel({ model, message: "must have a price per search unit or token" })

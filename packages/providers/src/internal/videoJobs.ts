@@ -70,11 +70,13 @@ export interface Api<Handle extends JobHandle> {
   readonly links: (handle: Handle, send: Send) => Effect.Effect<ReadonlyArray<string>, ProviderError>
   /** Whether a download needs the credential. Default: false. */
   readonly downloadsWithCredential?: boolean
-  readonly cancel: (handle: Handle) => HttpClientRequest.HttpClientRequest
+  /** Default: the upstream cannot cancel a job, and bills it. */
+  readonly cancel?: (handle: Handle) => HttpClientRequest.HttpClientRequest
   /**
    * The statuses by which the upstream says that a job is over or unknown, and cannot be canceled.
+   * Default: none.
    */
-  readonly notCancelable: ReadonlyArray<number>
+  readonly notCancelable?: ReadonlyArray<number>
 }
 
 /** The offer of a model. No upstream of these documents an idempotency key. */
@@ -153,10 +155,12 @@ export const offer = <Handle extends JobHandle>(
         })
       ),
     cancel: Effect.fn(`${module}.cancel`)(function* (handle: JobHandle, credential: Credential) {
+      const job = yield* own(handle)
+      if (api.cancel === undefined) return
       // The response may have no body.
-      yield* Stream.runDrain(http.stream(call(api.cancel(yield* own(handle)), credential))).pipe(
+      yield* Stream.runDrain(http.stream(call(api.cancel(job), credential))).pipe(
         Effect.catchIf(
-          ({ status }) => status !== undefined && api.notCancelable.includes(status),
+          ({ status }) => status !== undefined && api.notCancelable?.includes(status) === true,
           () => Effect.void
         )
       )
@@ -168,21 +172,33 @@ export const offer = <Handle extends JobHandle>(
 export interface Options<P, I> extends Pick<UpstreamHttp.Options, "authentication" | "reasonOf"> {
   /** The form of the upstream's ids, and an example of one. Default: any id. */
   readonly upstreamId?: { readonly pattern: RegExp; readonly example: string }
+  /** Whether the upstream reports tokens, so that a model may have a price per token. Default: false. */
+  readonly countsTokens?: boolean
   /** The schema of a model's `parameters`. */
   readonly parameters: Schema.Codec<P, I> | ((model: VideoModel) => Schema.Codec<P, I>)
   readonly offer: (http: UpstreamHttp.UpstreamHttp, upstream: Upstream, model: VideoModel, parameters: P) => VideoOffer
 }
 
 /** The `offers` of an adapter. */
-export const offers = <P, I>({ offer, parameters, upstreamId, ...options }: Options<P, I>): Adapter["offers"] =>
+export const offers = <P, I>({
+  countsTokens = false,
+  offer,
+  parameters,
+  upstreamId,
+  ...options
+}: Options<P, I>): Adapter["offers"] =>
   overHttp({
     ...options,
     isModel: (model: Model): model is VideoModel => model.kind === "video",
     expected: "must be a video model",
-    offer: (http, upstream, model) =>
-      upstreamId === undefined || upstreamId.pattern.test(model.upstreamId)
-        ? Effect.map(decodeParameters(Schema.isSchema(parameters) ? parameters : parameters(model), model), (decoded) =>
-            offer(http, upstream, model, decoded)
-          )
-        : Effect.fail(new InvalidModel({ model, message: `must have an upstream id such as ${upstreamId.example}` }))
+    offer: Effect.fnUntraced(function* (http: UpstreamHttp.UpstreamHttp, upstream: Upstream, model: VideoModel) {
+      if (upstreamId?.pattern.test(model.upstreamId) === false) {
+        return yield* new InvalidModel({ model, message: `must have an upstream id such as ${upstreamId.example}` })
+      }
+      if (model.pricing.unit === "video_token" && !countsTokens) {
+        return yield* new InvalidModel({ model, message: "must have a price per second or video" })
+      }
+      const schema = Schema.isSchema(parameters) ? parameters : parameters(model)
+      return offer(http, upstream, model, yield* decodeParameters(schema, model))
+    })
   })

@@ -77,7 +77,14 @@ const parametersOf = (offer: Offer): ReadonlyArray<string> => {
 /** The offer's first price, for comparing offers of one model. */
 const priceOf = ({ pricing }: Offer): number => {
   const prices = perUnit(pricing)
-  return prices.search_unit ?? prices.second ?? prices.prompt ?? prices.request ?? Number.POSITIVE_INFINITY
+  return (
+    prices.search_unit ??
+    prices.second ??
+    prices.prompt ??
+    prices.request ??
+    prices.completion ??
+    Number.POSITIVE_INFINITY
+  )
 }
 
 const cheapestOf = <O extends Offer>({ offers }: Entry<O>): O =>
@@ -101,9 +108,15 @@ const pricingOf = ({ pricing }: Offer): Models.Pricing => {
   return { prompt: perToken(prompt), completion: perToken(completion), ...wire }
 }
 
+const skus: Readonly<Record<PerVideo["unit"], string>> = {
+  second: "duration_seconds",
+  video: "generate",
+  video_token: "video_tokens"
+}
+
 const skuOf = (unit: PerVideo["unit"], { audio, resolution }: VideoPrice): string =>
   [
-    unit === "second" ? "duration_seconds" : "generate",
+    skus[unit],
     ...(audio === undefined ? [] : [audio ? "with_audio" : "without_audio"]),
     ...(resolution === undefined ? [] : [resolution])
   ].join("_")
@@ -112,7 +125,7 @@ const skusOf = ({ pricing }: VideoOffer): VideoModels.VideoModel["pricing_skus"]
   Object.fromEntries(
     ("prices" in pricing ? pricing.prices : [pricing]).map((price) => [
       skuOf(pricing.unit, price),
-      inCredits(price.microCredits)
+      pricing.unit === "video_token" ? perToken(price.microCredits) : inCredits(price.microCredits)
     ])
   )
 
