@@ -28,6 +28,7 @@ import * as Runway from "./Runway.ts"
 import * as Tei from "./Tei.ts"
 import * as Vllm from "./Vllm.ts"
 import * as Voyage from "./Voyage.ts"
+import * as Xai from "./Xai.ts"
 
 /**
  * What the offers of all adapters need to be made.
@@ -70,6 +71,7 @@ export const adapters: ReadonlyArray<AnyAdapter> = [
   Runway.adapter,
   Google.adapter,
   OpenRouter.adapter,
+  Xai.adapter,
   Gateway.adapter,
   Command.adapter
 ]

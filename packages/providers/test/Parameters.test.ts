@@ -34,10 +34,11 @@ const fromAnswers: Readonly<Record<string, ReadonlyArray<string>>> = {
   jina: ["top_n"],
   vllm: ["top_n"],
   bedrock: ["top_n"],
-  // Its answers have the words anyway. They are returned if they were asked for.
+  // Their answers have the words anyway. They are returned if they were asked for.
   deepgram: ["timestamp_granularities"],
   elevenlabs: ["timestamp_granularities"],
-  assemblyai: ["timestamp_granularities"]
+  assemblyai: ["timestamp_granularities"],
+  xai: ["timestamp_granularities"]
 }
 
 /** A field, and requests that differ in it. Of several fields, all may be named in an issue. */

@@ -65,15 +65,20 @@ const nameOf = ({ frame_images, input_references }: VideoRequest): string =>
 /**
  * Makes a video of every built-in model that makes one by itself: in each form, at its shortest and
  * longest duration, and at each resolution. What the offer accepts, the upstream must accept, and
- * the charge is the quote.
+ * the charge is the quote. `more` are fields of each request.
  */
-export const makeAll = Effect.fnUntraced(function* (adapter: Adapter, baseUrl: string, media: Media = links) {
+export const makeAll = Effect.fnUntraced(function* <R>(
+  adapter: Adapter<R>,
+  baseUrl: string,
+  media: Media = links,
+  more: Partial<VideoRequest> = {}
+) {
   for (const { publicId } of adapter.models) {
     const { follow, offer, submit } = yield* offered(adapter, baseUrl, publicId)
     const { durations = [], resolutions, upscale } = offer.capabilities
     if (upscale) continue
     const made = new Set<string | number | undefined>()
-    const forms = formsOf(offer, media)
+    const forms = formsOf(offer, media).map((form) => ({ ...form, ...more }))
     const ends = [...new Set([durations[0], durations.at(-1)])]
     for (const form of forms) {
       const requests: ReadonlyArray<VideoRequest> = [
@@ -99,8 +104,8 @@ export const makeAll = Effect.fnUntraced(function* (adapter: Adapter, baseUrl: s
 })
 
 /** The offer of one model at a base URL, and calls of it with its own credential. */
-export const offered = (
-  adapter: Adapter,
+export const offered = <R>(
+  adapter: Adapter<R>,
   baseUrl: string,
   publicId: string,
   options: Partial<Upstream> & { readonly models?: ReadonlyArray<Model> } = {}
