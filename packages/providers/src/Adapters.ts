@@ -21,6 +21,7 @@ import * as Google from "./Google.ts"
 import * as Groq from "./Groq.ts"
 import * as Jina from "./Jina.ts"
 import * as Mistral from "./Mistral.ts"
+import * as ModelArk from "./ModelArk.ts"
 import * as OpenAi from "./OpenAi.ts"
 import * as OpenRouter from "./OpenRouter.ts"
 import * as Replicate from "./Replicate.ts"
@@ -72,6 +73,7 @@ export const adapters: ReadonlyArray<AnyAdapter> = [
   Google.adapter,
   OpenRouter.adapter,
   Xai.adapter,
+  ModelArk.adapter,
   Gateway.adapter,
   Command.adapter
 ]

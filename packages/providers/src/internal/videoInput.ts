@@ -35,6 +35,13 @@ const Fields = Schema.Struct({
   reference_videos: Schema.optionalKey(Schema.String)
 })
 
+/** A row of a model's table of pixels. */
+export const Size = Schema.Struct({
+  size: Schema.String.check(Schema.isPattern(/^[1-9]\d{0,5}x[1-9]\d{0,5}$/)),
+  resolution: Resolution,
+  aspect_ratio: AspectRatio
+})
+
 /** The `parameters` of a model. */
 export const Parameters = Schema.Struct({
   fields: Fields,
@@ -58,15 +65,7 @@ export const Parameters = Schema.Struct({
    * The model's table of pixels: the `size` that each pair of resolution and aspect ratio has. An
    * exact size in a request must be one of them. Default: not known, so that none is taken.
    */
-  sizes: Schema.optionalKey(
-    Schema.Array(
-      Schema.Struct({
-        size: Schema.String.check(Schema.isPattern(/^[1-9]\d{0,5}x[1-9]\d{0,5}$/)),
-        resolution: Resolution,
-        aspect_ratio: AspectRatio
-      })
-    )
-  ),
+  sizes: Schema.optionalKey(Schema.Array(Size)),
   /** The maximum number of images in `input_references`. Default: no limit. */
   max_reference_images: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
   /** Whether a request has frame images or image references, but not both. Default: false. */

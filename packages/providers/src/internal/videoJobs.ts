@@ -65,7 +65,7 @@ export interface Api<Handle extends JobHandle> {
   readonly notAHandle: string
   /** Starts the job, and returns its handle. */
   readonly submit: (request: VideoRequest, send: Send) => Effect.Effect<JobHandle, ProviderError>
-  readonly poll: (handle: Handle, send: Send) => Effect.Effect<Status, ProviderError>
+  readonly poll: (handle: Handle, send: Send, request: VideoRequest) => Effect.Effect<Status, ProviderError>
   /** The links to the videos of a completed job. */
   readonly links: (handle: Handle, send: Send) => Effect.Effect<ReadonlyArray<string>, ProviderError>
   /** Whether a download needs the credential. Default: false. */
@@ -130,7 +130,7 @@ export const offer = <Handle extends JobHandle>(
       credential: Credential
     ): Effect.fn.Return<VideoStatus, ProviderError> {
       const job = yield* own(handle)
-      const status = yield* api.poll(job, sendWith(credential))
+      const status = yield* api.poll(job, sendWith(credential), withPair(request))
       if (status.status === "failed") {
         const secrets = [credential.secret, upstream.credential?.secret]
         return { ...status, message: SafeMessage.withoutSecrets(status.message, secrets) }
