@@ -95,7 +95,7 @@ export const make = (kind: Model["kind"], description: Description, pricing: Pri
         ? { ...description, kind, pricing }
         : undefined
     case "video":
-      return pricing.unit === "second" || pricing.unit === "video" ? { ...description, kind, pricing } : undefined
+      return pricing.unit === "search_unit" || pricing.unit === "token" ? undefined : { ...description, kind, pricing }
   }
 }
 
@@ -108,5 +108,5 @@ export const make = (kind: Model["kind"], description: Description, pricing: Pri
 export const units: Readonly<Record<Model["kind"], string>> = {
   rerank: `"search_unit", or "input_tokens" and "output_tokens"`,
   transcription: `"second", or "input_tokens" and "output_tokens"`,
-  video: `"second" or "video"`
+  video: `"second", "video" or "video_tokens"`
 }

@@ -39,6 +39,9 @@ export const Price = Schema.Struct({
     })
   ),
   video: Schema.optionalKey(oneOrMore.annotate({ description: "Credits per video, or a list as for `second`" })),
+  video_tokens: Schema.optionalKey(
+    oneOrMore.annotate({ description: "Credits per million tokens of video, or a list as for `second`" })
+  ),
   input_tokens: Schema.optionalKey(credits.annotate({ description: "Credits per million input tokens" })),
   output_tokens: Schema.optionalKey(credits.annotate({ description: "Credits per million output tokens. Default: 0" }))
 }).annotate({ expected: 'an object of credits by unit, such as { "search_unit": 0.002 }' })
@@ -73,6 +76,9 @@ const perVideo = (unit: PerVideo["unit"], prices: NonNullable<Price["video"]>): 
   return first === undefined ? undefined : { unit, prices: [first, ...others] }
 }
 
+/** How a file calls what a price of a video is for. */
+const perVideoKeys = { second: "second", video: "video", video_token: "video_tokens" } as const
+
 const perToken = ({ input_tokens, output_tokens }: Price): PerToken => ({
   unit: "token",
   inputMicroCredits: micro(input_tokens ?? 0),
@@ -86,12 +92,13 @@ const perToken = ({ input_tokens, output_tokens }: Price): PerToken => ({
  * @since 0.1.0
  */
 export const toPricing = (price: Price): Pricing | undefined => {
-  const { search_unit, second, video } = price
-  const given = Object.keys(price).map((unit) => (unit.endsWith("_tokens") ? "tokens" : unit))
+  const { search_unit, second, video, video_tokens } = price
+  const given = Object.keys(price).map((unit) => (/^(?:in|out)put_tokens$/.test(unit) ? "tokens" : unit))
   if (new Set(given).size !== 1) return undefined
   if (search_unit !== undefined) return { unit: "search_unit", microCredits: micro(search_unit) }
   if (typeof second === "number") return { unit: "second", microCredits: micro(second) }
   if (second !== undefined) return perVideo("second", second)
+  if (video_tokens !== undefined) return perVideo("video_token", video_tokens)
   return video === undefined ? perToken(price) : perVideo("video", video)
 }
 
@@ -107,7 +114,7 @@ export const fromPricing = (pricing: Pricing): Price => {
       ...filter,
       credits: toCredits(microCredits)
     }))
-    return pricing.unit === "second" ? { second: prices } : { video: prices }
+    return { [perVideoKeys[pricing.unit]]: prices }
   }
   if (pricing.unit === "token") {
     return { input_tokens: toCredits(pricing.inputMicroCredits), output_tokens: toCredits(pricing.outputMicroCredits) }

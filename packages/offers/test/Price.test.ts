@@ -1,6 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
+import * as Model from "../src/Model.ts"
 import * as Price from "../src/Price.ts"
+
+const description = { publicId: "a/b", upstreamId: "b", name: "B" }
 
 describe("Price", () => {
   it("gives back the number of the file, with its digits", () => {
@@ -34,5 +37,20 @@ describe("Price", () => {
     const isPrice = Schema.is(Price.Price)
     assert.isTrue(isPrice({ second: 1_000_000 }))
     for (const second of [-1e-9, 1_000_001, Number.NaN, Infinity, "1", null, []]) assert.isFalse(isPrice({ second }))
+  })
+
+  it("of a video may be per million tokens of video", () => {
+    const price = { video_tokens: [{ audio: true, credits: 2.4 }, { credits: 1.2 }] }
+    const pricing = Price.toPricing(price)
+    assert.deepStrictEqual(pricing, {
+      unit: "video_token",
+      prices: [{ audio: true, microCredits: 2_400_000 }, { microCredits: 1_200_000 }]
+    })
+    if (pricing === undefined) return assert.fail("no pricing")
+    assert.deepStrictEqual(Price.fromPricing(pricing), price)
+    assert.strictEqual(Model.make("video", description, pricing)?.kind, "video")
+    assert.isUndefined(Model.make("transcription", description, pricing))
+    assert.isUndefined(Price.toPricing({ video_tokens: 7, second: 1 }))
+    assert.isUndefined(Price.toPricing({ video_tokens: 7, output_tokens: 1 }))
   })
 })

@@ -158,7 +158,7 @@ describe("ModelArk", () => {
           `input_references: ${seedance} takes at most 3 audio files, not 4`,
           `duration: ${seedance} makes videos of 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 seconds`.slice(0, 110),
           `resolution: ${seedance} does not support 4K. Choose 480p, 720p or 1080p.`,
-          `size: ${seedance} does not support 1x1. Choose 864x496, 496x864, 640x640, 752x560, 560x752`.slice(0, 110),
+          `size: ${seedance} does not support 1x1. Choose 864x496, 752x560, 640x640, 560x752, 496x864`.slice(0, 110),
           "provider.options.modelark.draft: changes the price, so it cannot be passed on",
           "provider.options.modelark.service_tier: changes the price, so it cannot be passed on",
           "provider.options.modelark.callback_url: says where results are sent, so it cannot be passed on"
