@@ -27,6 +27,7 @@ import * as OpenRouter from "./OpenRouter.ts"
 import * as Replicate from "./Replicate.ts"
 import * as Runway from "./Runway.ts"
 import * as Tei from "./Tei.ts"
+import * as Vertex from "./Vertex.ts"
 import * as Vllm from "./Vllm.ts"
 import * as Voyage from "./Voyage.ts"
 import * as Xai from "./Xai.ts"
@@ -72,6 +73,7 @@ export const adapters: ReadonlyArray<AnyAdapter> = [
   Runway.adapter,
   Google.adapter,
   OpenRouter.adapter,
+  Vertex.adapter,
   Xai.adapter,
   ModelArk.adapter,
   Gateway.adapter,

@@ -15,17 +15,17 @@ import { startVllmDouble } from "@model-gateway/test-doubles/VllmDouble"
 import { readdirSync } from "node:fs"
 import { createServer, type IncomingMessage } from "node:http"
 import { adapters, type AnyAdapter } from "../src/Adapters.ts"
-import { modelsOf, pathOf } from "./support/models.ts"
+import { credentialOf, modelsOf, pathOf } from "./support/models.ts"
 import { expectTables, table } from "./support/table.ts"
 import { services, speaking, started } from "./support/transcription.ts"
-import { callsOf, credential, key, request } from "./support/videoJobs.ts"
+import { callsOf, key, request } from "./support/videoJobs.ts"
 
 /** The adapters that call an upstream over HTTP. */
 const overHttp = adapters.filter(({ defaultBaseUrl }) => defaultBaseUrl !== "")
 
 const offersAt = (adapter: AnyAdapter, url: string, more: Partial<Upstream> = {}) =>
   adapter.offers(
-    { name: adapter.name, baseUrl: `${url}${pathOf(adapter)}`, credential, ...more },
+    { name: adapter.name, baseUrl: `${url}${pathOf(adapter)}`, credential: credentialOf(adapter, key), ...more },
     modelsOf(adapter, "unused")
   )
 
@@ -35,13 +35,14 @@ const firstOfEach = (offers: ReadonlyArray<Offer>): ReadonlyArray<Offer> =>
 
 /** A request that the offer takes. A video is only submitted. */
 const call = (offer: Offer): Effect.Effect<unknown, ProviderError> => {
+  const { credential = assert.fail("no credential") } = offer
   switch (offer.kind) {
     case "rerank":
       return offer.run({ query: "tea", documents: [{ text: "coffee" }, { text: "green tea" }] }, credential)
     case "transcription":
       return offer.run(speaking("one two"), credential)
     case "video":
-      return callsOf(offer).submit(request)
+      return offer.submit({ request, token: "token" }, credential)
   }
 }
 

@@ -31,6 +31,9 @@ export type Send = <A>(
   schema: Schema.ConstraintDecoder<A>
 ) => Effect.Effect<A, ProviderError>
 
+/** Sends a request with the credential of the call, and returns the bytes of its response. */
+export type Read = (request: HttpClientRequest.HttpClientRequest) => Stream.Stream<Uint8Array, ProviderError>
+
 /** The status of a job. The charge of a completed one follows from the request. */
 export type Status =
   | Exclude<VideoStatus, { readonly status: "completed" }>
@@ -65,9 +68,11 @@ export interface Api<Handle extends JobHandle> {
   readonly notAHandle: string
   /** Starts the job, and returns its handle. */
   readonly submit: (request: VideoRequest, send: Send) => Effect.Effect<JobHandle, ProviderError>
-  readonly poll: (handle: Handle, send: Send, request: VideoRequest) => Effect.Effect<Status, ProviderError>
-  /** The links to the videos of a completed job. */
-  readonly links: (handle: Handle, send: Send) => Effect.Effect<ReadonlyArray<string>, ProviderError>
+  readonly poll: (handle: Handle, send: Send, request: VideoRequest, read: Read) => Effect.Effect<Status, ProviderError>
+  /** The links to the videos of a completed job, or their bytes. */
+  readonly links:
+    | ((handle: Handle, send: Send) => Effect.Effect<ReadonlyArray<string>, ProviderError>)
+    | { readonly content: (handle: Handle, index: number, read: Read) => Stream.Stream<Uint8Array, ProviderError> }
   /** Whether a download needs the credential. Default: false. */
   readonly downloadsWithCredential?: boolean
   /** Default: the upstream cannot cancel a job, and bills it. */
@@ -99,6 +104,10 @@ export const offer = <Handle extends JobHandle>(
     (credential: Credential): Send =>
     (request, schema) =>
       http.json(call(request, credential), schema)
+  const readWith =
+    (credential: Credential): Read =>
+    (request) =>
+      http.stream(call(request, credential))
   const own = (handle: JobHandle): Effect.Effect<Handle, ProviderError> =>
     api.isHandle(handle) ? Effect.succeed(handle) : Effect.fail(badResponse(api.notAHandle))
   const check = Effect.fnUntraced(function* (request: VideoRequest) {
@@ -130,7 +139,7 @@ export const offer = <Handle extends JobHandle>(
       credential: Credential
     ): Effect.fn.Return<VideoStatus, ProviderError> {
       const job = yield* own(handle)
-      const status = yield* api.poll(job, sendWith(credential), withPair(request))
+      const status = yield* api.poll(job, sendWith(credential), withPair(request), readWith(credential))
       if (status.status === "failed") {
         const secrets = [credential.secret, upstream.credential?.secret]
         return { ...status, message: SafeMessage.withoutSecrets(status.message, secrets) }
@@ -148,7 +157,9 @@ export const offer = <Handle extends JobHandle>(
     content: ({ handle, index }, credential) =>
       Stream.unwrap(
         Effect.gen(function* () {
-          const url = (yield* api.links(yield* own(handle), sendWith(credential)))[index]
+          const job = yield* own(handle)
+          if (typeof api.links === "object") return api.links.content(job, index, readWith(credential))
+          const url = (yield* api.links(job, sendWith(credential)))[index]
           if (url === undefined) return yield* badResponse(`no output ${index}`)
           const link = { url, model: model.upstreamId }
           return http.download(api.downloadsWithCredential === true ? { ...link, credential } : link)

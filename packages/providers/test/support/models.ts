@@ -1,4 +1,6 @@
 import type { Model } from "@model-gateway/offers/Model"
+import { type Credential, gatewayCredential } from "@model-gateway/offers/Offer"
+import { Redacted } from "effect"
 import type { AnyAdapter } from "../../src/Adapters.ts"
 
 const base = <K extends Model["kind"]>(kind: K) => ({ kind, publicId: `a/${kind}`, upstreamId: kind, name: kind })
@@ -60,3 +62,8 @@ export const modelsOf = ({ models, name }: AnyAdapter, sent: string): ReadonlyAr
 /** The path of an adapter's public API, such as `/v1`. */
 export const pathOf = ({ defaultBaseUrl = "" }: AnyAdapter): string =>
   defaultBaseUrl === "" ? "" : new URL(defaultBaseUrl).pathname.replace(/\/$/, "")
+
+/** A credential that has this secret, in the form that the adapter takes. */
+export const credentialOf = ({ name }: Pick<AnyAdapter, "name">, secret: string): Credential =>
+  // Google's tokens do not name the project that pays.
+  gatewayCredential(Redacted.make(name === "vertex" ? `my-project:${secret}` : secret))

@@ -120,10 +120,11 @@ export const offered = <R>(
 
 /** Calls of an offer with the gateway's credential. */
 export const callsOf = (offer: VideoOffer) => {
-  const submit = (request: VideoRequest) => offer.submit({ request, token: "token" }, credential)
-  const poll = (handle: JobHandle, request: VideoRequest) => offer.poll({ handle, request }, credential)
+  const own = offer.credential ?? credential
+  const submit = (request: VideoRequest) => offer.submit({ request, token: "token" }, own)
+  const poll = (handle: JobHandle, request: VideoRequest) => offer.poll({ handle, request }, own)
   const content = (handle: JobHandle, request: VideoRequest, index = 0) =>
-    Effect.map(Stream.runCollect(offer.content({ handle, request, index }, credential)), (chunks) =>
+    Effect.map(Stream.runCollect(offer.content({ handle, request, index }, own)), (chunks) =>
       Buffer.concat([...chunks])
     )
   /** Polls until the job is over. */
