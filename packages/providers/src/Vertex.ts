@@ -177,7 +177,7 @@ export const VideoParameters = Schema.Struct({
   audio,
   /** Whether it takes a last frame too. Default: false. */
   last_frame: Schema.optionalKey(Schema.Boolean),
-  /** The most images in `input_references`. Default: it takes none. */
+  /** The maximum number of images in `input_references`. Default: it takes none. */
   max_reference_images,
   /** The duration of videos with references. Default: all. */
   reference_duration: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThan(0))),

@@ -71,7 +71,7 @@ export const VideoParameters = Schema.Struct({
   sizes,
   /** Whether it takes a last frame too. Default: false. */
   last_frame: Schema.optionalKey(Schema.Boolean),
-  /** The most images in `input_references`. Default: it takes none. */
+  /** The maximum number of images in `input_references`. Default: it takes none. */
   max_reference_images,
   /** The resolutions of videos with references. Default: all. */
   reference_resolutions: Schema.optionalKey(Schema.NonEmptyArray(Resolution)),
