@@ -18,6 +18,8 @@ const perCall = new Set<string>([
   "offers/BoundedBody.ts chunks",
   "sandbox/Bm25.ts noWords",
   "sandbox/Bm25.ts queryWords",
+  "providers/internal/base64Value.ts kept",
+  "providers/internal/base64Value.ts parts",
   "sandbox/Bm25.ts terms",
   "sandbox/Bm25.ts weights",
   "sandbox/internal/imageLink.ts chunks",
