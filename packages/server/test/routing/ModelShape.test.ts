@@ -1,20 +1,20 @@
 // What GET `/videos/models` says of every built-in video model is what requests are checked
 // against.
-import { NodeHttpClient } from "@effect/platform-node"
+import { NodeHttpClient, NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
 import { AspectRatio, type FrameType, Resolution } from "@model-gateway/core/Video"
 import { adapters } from "@model-gateway/providers/Adapters"
-import * as Fal from "@model-gateway/providers/Fal"
-import * as Google from "@model-gateway/providers/Google"
+import * as ModelArk from "@model-gateway/providers/ModelArk"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { RerankOffer, VideoOffer } from "@model-gateway/offers/Offer"
-import * as Replicate from "@model-gateway/providers/Replicate"
-import * as Runway from "@model-gateway/providers/Runway"
 import { unsupported, type VideoRequest } from "@model-gateway/offers/Video"
-import { Effect, Result } from "effect"
+import { Effect, Layer, Result } from "effect"
+import * as SecureRandom from "effect/crypto/SecureRandom"
 import { toModel, toVideoModel } from "../../src/routing/ModelShape.ts"
 
-const ofVideos = [Replicate.adapter, Fal.adapter, Runway.adapter, Google.adapter]
+const ofVideos = adapters.filter(({ models }) => models.some(({ kind }) => kind === "video"))
+
+const services = Layer.mergeAll(NodeHttpClient.layerUndici, NodeServices.layer, SecureRandom.layerWebCrypto)
 
 const still = { url: "data:image/png;base64,AAAA" }
 
@@ -32,11 +32,6 @@ const refusedFor = (offer: VideoOffer, request: VideoRequest): ReadonlyArray<str
 }
 
 describe("GET /videos/models", () => {
-  it("lists every adapter that makes videos of its own here", () => {
-    const names = adapters.filter(({ kinds, models }) => kinds.includes("video") && models.length > 0)
-    expect(names.map(({ name }) => name)).toEqual(ofVideos.map(({ name }) => name))
-  })
-
   for (const adapter of ofVideos) {
     it.effect(`lists what requests to ${adapter.name} are checked against`, () =>
       Effect.gen(function* () {
@@ -90,9 +85,20 @@ describe("GET /videos/models", () => {
               takes("input_references", { input_references: [{ type: "image_url", image_url: still }] })
           )
         }
-      }).pipe(Effect.provide(NodeHttpClient.layerUndici))
+      }).pipe(Effect.provide(services))
     )
   }
+
+  it.effect("lists a price per token of video for one token", () =>
+    Effect.gen(function* () {
+      const upstream = { name: "modelark", baseUrl: "https://example.com", credential: { id: "gateway" } }
+      const [offer] = yield* ModelArk.adapter.offers(upstream, ModelArk.adapter.models)
+      if (offer?.kind !== "video") return expect.fail("no video")
+      const entry = { id: offer.publicId, kind: "video" as const, offers: [offer] as const }
+      expect(toVideoModel(entry).pricing_skus).toEqual({ video_tokens: "0.000007", video_tokens_1080p: "0.0000077" })
+      expect(toModel(entry).pricing).toMatchObject({ prompt: "0", completion: "0.0000077" })
+    }).pipe(Effect.provide(services))
+  )
 })
 
 describe("GET /models", () => {
