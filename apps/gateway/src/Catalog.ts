@@ -130,11 +130,12 @@ const perUnitText = (unit: string, price: NonNullable<Price.Price["second"]>): s
 /** A price for people, in credits. */
 export const priceText = (price: ListedOffer["price"]): string => {
   if (price === "free") return price
-  const { input_tokens, output_tokens, search_unit, second, video } = price
+  const { input_tokens, output_tokens, search_unit, second, video, video_tokens } = price
   return [
     ...(search_unit === undefined ? [] : [perUnitText("search unit", search_unit)]),
     ...(second === undefined ? [] : [perUnitText("second", second)]),
     ...(video === undefined ? [] : [perUnitText("video", video)]),
+    ...(video_tokens === undefined ? [] : [perUnitText("million tokens of video", video_tokens)]),
     ...(input_tokens === undefined ? [] : [perUnitText("million input tokens", input_tokens)]),
     ...(output_tokens === undefined || output_tokens === 0 ? [] : [perUnitText("million output tokens", output_tokens)])
   ].join("; ")

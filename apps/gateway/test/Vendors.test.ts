@@ -12,8 +12,12 @@ import { startFalDouble } from "@model-gateway/test-doubles/FalDouble"
 import { startGoogleDouble } from "@model-gateway/test-doubles/GoogleDouble"
 import { start as startJinaDouble } from "@model-gateway/test-doubles/plain/Jina"
 import { fieldsOf, startOpenAiDouble } from "@model-gateway/test-doubles/OpenAiDouble"
+import { video } from "@model-gateway/test-doubles/JobDouble"
 import { startReplicateDouble } from "@model-gateway/test-doubles/ReplicateDouble"
+import { startModelArkDouble } from "@model-gateway/test-doubles/ModelArkDouble"
 import { startRunwayDouble } from "@model-gateway/test-doubles/RunwayDouble"
+import { startVertexDouble } from "@model-gateway/test-doubles/VertexDouble"
+import { startXaiDouble } from "@model-gateway/test-doubles/XaiDouble"
 import { firstKey, folder, serve } from "./Executable.ts"
 import { waysTo } from "./Ways.ts"
 
@@ -184,3 +188,51 @@ it("takes references at every video vendor, and names in warnings those that it 
     ])
   )
 }, 180_000)
+
+it("charges what a vendor says of a video, and stores one that is in the answer", async () => {
+  const doubles = await Promise.all([
+    startXaiDouble({ keys }),
+    startModelArkDouble({ keys }),
+    startVertexDouble({ keys: [] })
+  ])
+  const [xai, ark, google] = doubles
+  const { apiKey, both, gateway } = await start(doubles, {
+    XAI_API_KEY: key,
+    XAI_BASE_URL: `${xai.url}/v1`,
+    ARK_API_KEY: key,
+    ARK_BASE_URL: `${ark.url}/api/v3`,
+    VERTEX_SERVICE_ACCOUNT: Buffer.from(JSON.stringify(google.serviceAccount())).toString("base64"),
+    VERTEX_BASE_URL: google.url
+  })
+  const priced = [
+    ["xai/grok-imagine-video", 2, 0.1],
+    ["modelark/dreamina-seedance-2-0-fast-260128", 4, 0.48888],
+    ["vertex/veo-3.1-fast-generate-001", 4, 0.6]
+  ] as const
+  const [{ finalVideo, rerank, submitVideo, transcribe } = expect.fail("no way")] = both
+  await Promise.all(
+    priced.map(async ([model, duration, cost]) => {
+      const { id } = await submitVideo({ model, prompt: `of ${model}`, duration, aspect_ratio: "16:9" })
+      const job = await finalVideo(id)
+      expect([model, job.status, job.usage?.cost]).toEqual([model, "completed", cost])
+      const content = await fetch(`${gateway.origin}/api/v1/videos/${id}/content?index=0`, {
+        headers: { authorization: `Bearer ${apiKey}` }
+      })
+      expect(Buffer.from(await content.arrayBuffer())).toEqual(Buffer.from(video))
+    })
+  )
+  const { results } = await rerank({
+    model: "vertex/semantic-ranker-default-004",
+    query: "green tea",
+    documents: ["coffee", "green tea"]
+  })
+  expect(results[0]).toMatchObject({ index: 1, relevance_score: 1 })
+  const samples = "speech: one cup of tea"
+  const wav = Buffer.concat([wavHeader({ rate: 16_000, size: samples.length }), Buffer.from(samples)])
+  google.next({ body: { results: [{ alternatives: [{ transcript: "one cup of tea" }], languageCode: "en-us" }] } })
+  const { text } = await transcribe({
+    model: "vertex/chirp_2",
+    input_audio: { data: wav.toString("base64"), format: "wav" }
+  })
+  expect(text).toBe("one cup of tea")
+}, 120_000)
