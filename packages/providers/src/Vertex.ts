@@ -105,7 +105,13 @@ const rerank = Effect.fnUntraced(function* (
   model: RerankModel
 ): Effect.fn.Return<RerankOffer, InvalidModel, HttpClient.HttpClient> {
   const { location = "global", ...parameters } = yield* decodeParameters(RerankParameters, model)
-  const limits = yield* Ranking.limitsOf({ ...model, parameters }, { documentsPerCall: 200 })
+  const limits = yield* Ranking.limitsOf(
+    { ...model, parameters },
+    {
+      documentsPerCall: 200,
+      scores: "probability"
+    }
+  )
   const http = yield* connect(upstream, "discoveryengine", location)
   const offerFor = (project: string) =>
     Ranking.offer({
