@@ -158,6 +158,27 @@ describe("Google Cloud's tokens", () => {
     }).pipe(provide(services))
   )
 
+  it.live("that cannot be had mean that no job was submitted", () =>
+    Effect.gen(function* () {
+      const { google, requestsTo, submit } = yield* at()
+      const failures: ReadonlyArray<readonly [Scripted, string]> = [
+        [{ fault: "cut" }, "Unavailable"],
+        [{ fault: "cutBody" }, "Unavailable"],
+        [{ status: 500 }, "Unavailable"],
+        [{ body: "<html>" }, "Unavailable"],
+        [{ status: 404 }, "Unavailable"],
+        [{ status: 503 }, "Overloaded"],
+        [{ status: 400, body: { error: "invalid_grant" } }, "Unauthorized"]
+      ]
+      for (const [scripted, expected] of failures) {
+        google.next(scripted)
+        assert.strictEqual((yield* Effect.flip(submit(request))).reason._tag, expected)
+      }
+      assert.lengthOf(requestsTo("predictLongRunning"), 0)
+      yield* submit(request)
+    }).pipe(provide(services))
+  )
+
   it.live("and keys are in no error, log or span", () =>
     Effect.gen(function* () {
       const { google, own, ranker } = yield* at()

@@ -12,7 +12,7 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import { createPrivateKey, sign } from "node:crypto"
 import type { Upstream } from "@model-gateway/offers/Adapter"
 import type { Credential } from "@model-gateway/offers/Offer"
-import { ProviderError, Unauthorized } from "@model-gateway/offers/ProviderError"
+import { ProviderError, Unauthorized, Unavailable } from "@model-gateway/offers/ProviderError"
 import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 import { nullable } from "./nullable.ts"
 
@@ -71,6 +71,16 @@ interface Fetched {
 }
 
 const rejected = () => new ProviderError({ reason: new Unauthorized() })
+
+/** Reasons that mean the same without a token as with one. */
+const ownReasons = new Set(["Unauthorized", "RateLimited", "Overloaded", "Unavailable"])
+
+/**
+ * Without a token, the call was not made. A lost answer about the token must not look like a lost
+ * answer to the call, which may have started a job.
+ */
+const withoutCall = (error: ProviderError): ProviderError =>
+  ownReasons.has(error.reason._tag) ? error : new ProviderError({ reason: new Unavailable() })
 
 /** `my-project:ya29.…`: a token that somebody else renews. */
 const tokenForm = /^([a-z][a-z0-9.:-]{2,62}):([\x21-\x39\x3b-\x7e]+)$/
@@ -175,10 +185,13 @@ export const make = Effect.fnUntraced(function* ({
     }
   )
   const access: GoogleAuth["access"] = (credential) =>
-    Effect.map(Cache.get(tokens, keyOf(credential)), ({ project, token }) => ({
-      credential: { id: credential.id, secret: Redacted.make(token) },
-      project
-    }))
+    Cache.get(tokens, keyOf(credential)).pipe(
+      Effect.mapError(withoutCall),
+      Effect.map(({ project, token }) => ({
+        credential: { id: credential.id, secret: Redacted.make(token) },
+        project
+      }))
+    )
   return {
     access,
     use: (credential, call) =>
