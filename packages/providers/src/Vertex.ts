@@ -19,6 +19,7 @@ import * as Catalog from "./Catalog.ts"
 import * as Base64Value from "./internal/base64Value.ts"
 import * as GoogleAuth from "./internal/googleAuth.ts"
 import { nullable } from "./internal/nullable.ts"
+import { secondsUsage } from "./internal/secondsUsage.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
@@ -560,7 +561,7 @@ const transcription = Effect.fnUntraced(function* (
       const billed = secondsOf(recognized.metadata?.totalBilledDuration) ?? Math.ceil(durationSeconds)
       return {
         answer: toAnswer(recognized, request),
-        charge: { cost: cost(pricing.microCredits, billed), usage: { seconds: durationSeconds } }
+        charge: { cost: cost(pricing.microCredits, billed), usage: secondsUsage(request, billed) }
       }
     })
   }

@@ -20,6 +20,7 @@ import * as Catalog from "./Catalog.ts"
 import { mediaTypes } from "./internal/audioType.ts"
 import { nullable } from "./internal/nullable.ts"
 import { offersByKind } from "./internal/offersByKind.ts"
+import { secondsUsage } from "./internal/secondsUsage.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
 import * as VideoInput from "./internal/videoInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
@@ -412,13 +413,10 @@ const transcription = Effect.fnUntraced(function* (
         },
         Transcript
       )
-      const { durationSeconds } = request.audio
+      const billed = transcript.duration ?? request.audio.durationSeconds
       return {
         answer: toAnswer(transcript, request),
-        charge: {
-          cost: cost(pricing.microCredits, transcript.duration ?? durationSeconds),
-          usage: { seconds: durationSeconds }
-        }
+        charge: { cost: cost(pricing.microCredits, billed), usage: secondsUsage(request, billed) }
       }
     })
   }
