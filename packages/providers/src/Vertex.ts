@@ -114,6 +114,8 @@ const rerank = Effect.fnUntraced(function* (
     }
   )
   const http = yield* connect(upstream, "discoveryengine", location)
+  const declaration: Passthrough.Declaration = { documented: ["userLabels"], refused: refusedOfRanking }
+  const passthrough = Passthrough.make(upstream.name, declaration)
   const offerFor = (project: string) =>
     Ranking.offer({
       upstream,
@@ -121,7 +123,7 @@ const rerank = Effect.fnUntraced(function* (
       limits,
       // A record is cut after 1,024 tokens.
       maxTokens: { query: 1024, pair: 2048 },
-      passthrough: { documented: ["userLabels"], refused: refusedOfRanking },
+      passthrough: declaration,
       call: ({ options, query }, { documents, top_n }, credential) => {
         const config = `v1/projects/${project}/locations/${location}/rankingConfigs/default_ranking_config`
         const body = Object.assign({}, options, {
@@ -147,7 +149,11 @@ const rerank = Effect.fnUntraced(function* (
   return {
     ...offerFor(""),
     run: (request: RerankRequest, credential: Credential) =>
-      auth.use(credential, (access) => offerFor(access.project).run(request, access.credential))
+      // What is refused needs no token.
+      Effect.andThen(
+        Passthrough.check(passthrough, request),
+        auth.use(credential, (access) => offerFor(access.project).run(request, access.credential))
+      )
   }
 })
 

@@ -1,15 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Layer, Redacted, type Schema } from "effect"
+import { Effect, Layer, type Schema } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { HttpClient } from "effect/http"
 import * as Adapters from "../src/Adapters.ts"
-import { gatewayCredential, type Offer } from "@model-gateway/offers/Offer"
+import type { Offer } from "@model-gateway/offers/Offer"
 import * as Passthrough from "@model-gateway/offers/Passthrough"
 import type { ProviderError } from "@model-gateway/offers/ProviderError"
 import type { VideoRequest } from "@model-gateway/offers/Video"
 import { mp4Uri } from "@model-gateway/test-doubles/Mp4Double"
-import { modelsOf } from "./support/models.ts"
+import { credentialOf, modelsOf } from "./support/models.ts"
 import { speaking } from "./support/transcription.ts"
 
 /** Dies on every call, so that what succeeds or fails has called no upstream. */
@@ -31,7 +31,7 @@ const offers = Effect.map(
         {
           name: adapter.name,
           baseUrl: "https://upstream.example/v1",
-          credential: gatewayCredential(Redacted.make("secret"))
+          credential: credentialOf(adapter, "secret")
         },
         modelsOf(adapter, "")
       )
@@ -95,8 +95,8 @@ const forAll = [
 const forVideos = ["duration", "resolution", "aspect_ratio", "generate_audio", "size", "fps", "video_url"]
 
 /**
- * What else the price or the answer of an adapter depends on. What a rerank adapter sends itself is
- * tested by `rerankSuite`.
+ * What else the price or the answer of an adapter depends on, or of its models of one kind. What a
+ * rerank adapter sends itself is tested by `rerankSuite`.
  */
 const own: Readonly<Record<string, ReadonlyArray<string>>> = {
   cohere: ["query", "documents", "top_n", "return_documents"],
@@ -141,8 +141,16 @@ const own: Readonly<Record<string, ReadonlyArray<string>>> = {
     "tools",
     "previous_interaction_id",
     "cachedContent"
-  ]
+  ],
+  "vertex rerank": ["query", "records", "topN", "ignoreRecordDetailsInResponse"],
+  "vertex transcription": ["uri", "content", "config", "multiChannelMode"],
+  "vertex video": [...forVideos, "instances", "sampleCount", "image", "lastFrame", "referenceImages"],
+  "xai transcription": ["file", "url", "audio_format", "sample_rate", "multichannel", "channels"],
+  "xai video": [...forVideos, "image", "last_frame", "reference_images", "keyframes", "storage_options"],
+  modelark: [...forVideos, "ratio", "content", "tools", "draft_task"]
 }
+
+const ownOf = ({ kind, provider }: Offer) => [...(own[provider] ?? []), ...(own[`${provider} ${kind}`] ?? [])]
 
 const provide = Effect.provide(services)
 
@@ -151,8 +159,13 @@ describe("Passthrough", () => {
     Effect.gen(function* () {
       const all = (yield* offers).filter(({ provider }) => !gateways.includes(provider))
       assert.includeMembers([...new Set(all.map(({ provider }) => provider))], Object.keys(own))
+      const all = (yield* offers).filter(({ provider }) => provider !== "gateway")
+      assert.includeMembers(
+        [...new Set(all.map(({ provider }) => provider))],
+        Object.keys(own).map((name) => name.replace(/ .*/, ""))
+      )
       for (const offer of all) {
-        for (const name of [...forAll, ...(own[offer.provider] ?? [])]) {
+        for (const name of [...forAll, ...ownOf(offer)]) {
           const path = `provider.options.${offer.provider}.${name}`
           assert.deepStrictEqual(yield* refusedAt(offer, { [name]: "x" }), [path], offer.publicId)
           if (offer.kind !== "video") continue
