@@ -16,7 +16,7 @@ const expected: Readonly<Record<string, string>> = {
   "providers/internal/gatewayClient.ts": "base URLs that the operator configures",
   "providers/Bedrock.ts": "nobody: it passes the client that signs on to UpstreamHttp",
   "providers/internal/awsSigning.ts":
-    "base URLs that the operator configures, and where AWS's library finds credentials, if the operator configures none"
+    "base URLs that the operator configures, and where AWS's library finds credentials, if the operator configures none",
   "providers/internal/googleAuth.ts":
     "Google's token server, the host of the base URL, and the metadata server of the gateway's own machine"
 }
