@@ -87,12 +87,20 @@ const perhapsTheAccount = anyOf(
   program
 )
 
-/** Phrases that address the owner of the account. No message about an input needs them. */
+const owner = String.raw`(?:account|org(?:ani[sz]ation)?|project|subscription|team|tenant|workspace)(?![-_/])`
+
+/**
+ * Phrases that address the owner of the account, or say what an account has or may. No message about
+ * an input needs them. A noun in a path or in quotes is a field of the input, and one that continues
+ * is an id, which is removed on its own.
+ */
 const surelyTheAccount = anyOf(
   credentials,
   String.raw`(?:your|current) (?:\w+ )?(?:accounts?|balance|billing|credits?|dashboard|organi[sz]ations?|payments?|plan|projects?|quotas?|subscriptions?|teams?|tenants?|workspaces?)`,
   String.raw`(?:add|buy|enough|exhausted|insufficient|more|no|out of|purchase|remaining) (?:balance|credits?|funds|quotas?)`,
-  String.raw`(?:account|credit) balance|payment methods?|top[ _-]?up|in (?:organi[sz]ation|project|workspace)`,
+  String.raw`(?:account|credit) balance|payment methods?|top[ _-]?up`,
+  String.raw`(?:by|for|in|of|to) (?:(?:an?|the|this) )?${owner}`,
+  String.raw`(?<![.\w"'\x60])${owner}(?: [^\s:]{1,40}){0,2} (?:cannot|do(?:es)?|ha[sd]|have|is|are|may|must|was|were)`,
   String.raw`(?:not|un)[ -]?authori[sz]ed|contact (?:us|support|sales)`,
   program
 )
@@ -194,4 +202,5 @@ export const ofInput = (message: string): string | undefined => unless(surelyThe
  * @category constructors
  * @since 0.1.0
  */
-export const make = (message: string): string | undefined => unless(perhapsTheAccount, message)
+export const make = (message: string): string | undefined =>
+  surelyTheAccount.test(message) ? undefined : unless(perhapsTheAccount, message)

@@ -62,6 +62,7 @@ describe("SafeMessage", () => {
     const harmless = [
       "documents.0.credits: extra fields not permitted",
       "Unknown parameter: 'quota'.",
+      "documents.0.account is required, and 'team' must be a string",
       "query: 'billing and payments' has more than 512 tokens",
       "language: the audio speaks of accounts, subscriptions and permissions in one sentence"
     ]
@@ -81,10 +82,15 @@ describe("SafeMessage", () => {
       "Your account is not authorized to use model rerank-2.5",
       "Your current account balance is negative.",
       "The key ending in 5Q10 has no access to the model",
+      "The organization acme-corp has been disabled",
+      "Organization Acme Corp must be verified to use this model",
+      "Invalid value for 'model': project acme-prod-eu has no access",
+      "Model access is denied for account 12345678901",
+      "Maximum monthly spend reached for this account",
       "Traceback (most recent call last): File /usr/src/app/server.py, line 3"
     ]
     assert.deepStrictEqual(
-      account.filter((message) => SafeMessage.ofInput(message) !== undefined),
+      account.filter((message) => (SafeMessage.ofInput(message) ?? SafeMessage.make(message)) !== undefined),
       []
     )
     assert.strictEqual(SafeMessage.ofInput("credits: see https://example.com/a"), "credits: see <redacted>")
