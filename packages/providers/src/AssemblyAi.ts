@@ -220,7 +220,10 @@ const reasonOf = ({ message = "", model, status }: UpstreamHttp.Failure): Reason
   return /\bspeech_models?\b|\bspeech model\b/i.test(message) ? new UnknownModel({ model }) : undefined
 }
 
-/** The reason for a transcript that ended with an error. AssemblyAI does not bill it. */
+/**
+ * The reason for a transcript that ended with an error, without secrets. AssemblyAI does not bill
+ * it.
+ */
 const reasonOfFailed = (error: string): Reason =>
   /server error|internal|download|upload|try again|timed? ?out|developers have been alerted/i.test(error)
     ? new Unavailable({})
@@ -241,6 +244,9 @@ const mayPass = ({ reason }: ProviderError): boolean =>
 /** The longest waits for a creation and for a deletion, which are not interrupted. */
 const creationTime = Duration.seconds(30)
 const deletionTime = Duration.seconds(5)
+
+/** The longest wait for a poll: one that hangs must not use up the time of the transcript. */
+const pollTime = Duration.seconds(30)
 
 // Offers
 
@@ -269,7 +275,8 @@ const completed = Effect.fnUntraced(function* (
   id: string,
   { audio }: TranscriptionRequest,
   first: Duration.Duration,
-  call: Call
+  call: Call,
+  own: Credential | undefined
 ): Effect.fn.Return<Completed, ProviderError> {
   const request = HttpClientRequest.get(`v2/transcript/${id}`).pipe(HttpClientRequest.acceptJson)
   const bounds = TranscriptBounds.of(audio.durationSeconds)
@@ -279,7 +286,7 @@ const completed = Effect.fnUntraced(function* (
   while (true) {
     yield* Effect.sleep(wait)
     wait = Duration.min(longest, Duration.times(wait, 1.5))
-    const polled = yield* Effect.result(http.json({ ...call, request, bounds }, Transcript))
+    const polled = yield* Effect.result(http.json({ ...call, request, bounds, timeLimit: pollTime }, Transcript))
     if (polled._tag === "Failure") {
       const { failure } = polled
       if (failure.reason._tag === "UnknownModel") {
@@ -293,7 +300,10 @@ const completed = Effect.fnUntraced(function* (
     failures = 0
     const { error, status } = polled.success
     if (status === "completed") return polled.success
-    if (status === "error") return yield* failWith(reasonOfFailed(error ?? ""))
+    if (status === "error") {
+      const secrets = [call.credential.secret, own?.secret]
+      return yield* failWith(reasonOfFailed(SafeMessage.withoutSecrets(error ?? "", secrets)))
+    }
     if (status !== "queued" && status !== "processing") {
       return yield* failWith(new BadResponse({ description: "a transcript of an unknown status" }))
     }
@@ -340,7 +350,7 @@ const transcription = Effect.fnUntraced(function* (
     // The creation is not interrupted, so that every transcript is deleted.
     return yield* Effect.acquireUseRelease(
       create(request, audioUrl, call),
-      (id) => completed(http, id, request, interval, call),
+      (id) => completed(http, id, request, interval, call, credential),
       (id, exit) => (keep && Exit.isSuccess(exit) ? Effect.void : remove(id, call))
     )
   })

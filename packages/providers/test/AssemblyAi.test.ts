@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, type Schema } from "effect"
+import { TestClock } from "effect/testing"
 import type { Upstream } from "@model-gateway/offers/Adapter"
 import * as AssemblyAi from "../src/AssemblyAi.ts"
 import { recorded, until } from "@model-gateway/test-doubles/recorded"
@@ -203,6 +204,32 @@ describe("AssemblyAi", () => {
     }).pipe(provide(services))
   )
 
+  it.effect("polls on after a poll that hangs", () =>
+    Effect.gen(function* () {
+      const { double, pro } = yield* assemblyAi()
+      double.next(
+        { body: { upload_url: "https://cdn.assemblyai.com/upload/1" } },
+        { body: { id: "a", status: "queued" } },
+        { fault: "hang" },
+        { body: { status: "completed", text: "hi", audio_duration: 1 } },
+        { body: {} }
+      )
+      const call = yield* Effect.forkScoped(pro.run(speaking("hi")))
+      const polls = () => asked(double).filter((each) => each === "GET /v2/transcript/a").length
+      /** Lets time pass in steps, so that the double can answer in between. */
+      const pass = Effect.fnUntraced(function* (step: Duration.Input, isDone: () => boolean) {
+        while (!isDone()) {
+          yield* TestClock.adjust(step)
+          let looked = false
+          yield* until(() => looked || !(looked = true))
+        }
+      })
+      yield* pass("10 millis", () => polls() === 1)
+      yield* pass("10 seconds", () => polls() === 2)
+      assert.strictEqual((yield* Fiber.join(call)).answer.text, "hi")
+    }).pipe(Effect.scoped, provide(services))
+  )
+
   it.live("deletes the transcript when the caller goes away while it polls, or the time is over", () =>
     Effect.gen(function* () {
       const { double, pro } = yield* assemblyAi({}, { pollMilliseconds: 60_000 })
@@ -300,6 +327,9 @@ describe("AssemblyAi", () => {
             double.next(scripted)
             yield* Effect.logError("failed", yield* Effect.flip(pro.run(speaking("hello"))))
           }
+          // In the answer of a transcript that failed, too.
+          double.fail(`bad ${key}`)
+          yield* Effect.logError("failed", yield* Effect.flip(pro.run(speaking("hello"))))
         })
       )
       assert.notInclude(text, key)
