@@ -13,6 +13,7 @@ import { HttpBody, HttpClientRequest } from "effect/http"
 import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalog from "./Catalog.ts"
 import { mediaTypes } from "./internal/audioType.ts"
+import { nullable } from "./internal/nullable.ts"
 import { secondsUsage } from "./internal/secondsUsage.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
 import type { TranscriptionModel } from "@model-gateway/offers/Model"
@@ -192,9 +193,9 @@ const Paragraph = Schema.Struct({ sentences: Schema.Array(Schema.Unknown), speak
 
 const Alternative = Schema.Struct({
   transcript: Schema.String,
-  words: Schema.optionalKey(Schema.Array(Schema.Unknown)),
-  paragraphs: Schema.optionalKey(Schema.Struct({ paragraphs: Schema.optionalKey(Schema.Array(Schema.Unknown)) })),
-  languages: Schema.optionalKey(Schema.Array(Schema.String))
+  words: nullable(Schema.Array(Schema.Unknown)),
+  paragraphs: nullable(Schema.Struct({ paragraphs: nullable(Schema.Array(Schema.Unknown)) })),
+  languages: nullable(Schema.Array(Schema.Unknown))
 })
 
 /**
@@ -210,10 +211,10 @@ const Response = Schema.Struct({
     channels: Schema.NonEmptyArray(
       Schema.Struct({
         alternatives: Schema.NonEmptyArray(Alternative),
-        detected_language: Schema.optionalKey(Schema.String)
+        detected_language: nullable(Schema.String)
       })
     ),
-    utterances: Schema.optionalKey(Schema.Array(Schema.Unknown))
+    utterances: nullable(Schema.Array(Schema.Unknown))
   })
 })
 
@@ -236,10 +237,11 @@ const toWord = (word: typeof Word.Type): TranscriptionWord => ({
 /** The utterances, else the sentences of the paragraphs, else all of it as one. */
 const segmentsOf = (
   { results }: typeof Response.Type,
-  { paragraphs, transcript, words = [] }: typeof Alternative.Type
+  { paragraphs, transcript, words }: typeof Alternative.Type
 ): ReadonlyArray<TranscriptionSegment> => {
-  if (results.utterances !== undefined) {
-    return results.utterances.filter(isUtterance).map((utterance, id) => ({
+  const utterances = results.utterances ?? undefined
+  if (utterances !== undefined) {
+    return utterances.filter(isUtterance).map((utterance, id) => ({
       id,
       start: utterance.start,
       end: utterance.end,
@@ -255,7 +257,7 @@ const segmentsOf = (
         .map(({ end, start, text }) => ({ start, end, text, ...speakerOf(paragraph) }))
     )
   if (sentences !== undefined) return sentences.map((sentence, id) => ({ id, ...sentence }))
-  const timed = words.filter(isWord)
+  const timed = (words ?? []).filter(isWord)
   const [first] = timed
   const last = timed.at(-1)
   return first === undefined || last === undefined
@@ -272,7 +274,7 @@ const toAnswer = (response: typeof Response.Type, request: TranscriptionRequest)
     text: alternative.transcript,
     duration: response.metadata.duration,
     segments: timestamp_granularities.length === 0 ? [] : segmentsOf(response, alternative),
-    ...(language === undefined ? {} : { language }),
+    ...(typeof language === "string" ? { language } : {}),
     ...(timestamp_granularities.includes("word") ? { words: (alternative.words ?? []).filter(isWord).map(toWord) } : {})
   }
 }

@@ -173,16 +173,21 @@ const Seconds = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 10_0
 /** The parts of a transcription that matter here. `json` has no times. */
 const Response = Schema.Struct({
   ...OpenAiTranscript.Transcript.fields,
-  /** Of `gpt-transcribe`, in place of `language`. */
-  languages: nullable(Schema.Array(Schema.Struct({ code: Schema.String }))),
+  /** Of `gpt-transcribe`, in place of `language`. Of another form, they are left out. */
+  languages: Schema.optionalKey(Schema.Unknown),
   usage: nullable(
     Schema.Struct({ seconds: nullable(Seconds), input_tokens: nullable(Tokens), output_tokens: nullable(Tokens) })
   )
 })
 
+const isLanguages = Schema.is(Schema.NonEmptyArray(Schema.Struct({ code: Schema.String })))
+
 const toAnswer = (response: typeof Response.Type, request: TranscriptionRequest): TranscriptionResponse =>
   OpenAiTranscript.toAnswer(
-    { ...response, language: response.language ?? response.languages?.[0]?.code ?? null },
+    {
+      ...response,
+      language: response.language ?? (isLanguages(response.languages) ? response.languages[0].code : null)
+    },
     request
   )
 

@@ -272,6 +272,14 @@ describe("Deepgram", () => {
       const paragraphs = { paragraphs: [{ sentences: "none" }, { sentences }] }
       const { segments } = yield* answered({ channels: [{ alternatives: [{ transcript: "Hi. You.", paragraphs }] }] })
       assert.deepStrictEqual(segments, [{ id: 0, start: 1, end: 2, text: "You." }])
+      const none = { words: null, paragraphs: null, languages: null }
+      assert.deepStrictEqual(
+        yield* answered({
+          channels: [{ alternatives: [{ transcript: "", ...none }], detected_language: null }],
+          utterances: null
+        }),
+        { text: "", duration: 3, segments: [], words: [] }
+      )
     }).pipe(provide(services))
   )
 

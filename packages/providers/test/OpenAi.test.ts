@@ -174,6 +174,10 @@ describe("OpenAi", () => {
         segments: [{ id: 0, ...whole }],
         words: [{ word: "hi", start: 0, end: 1 }]
       })
+      for (const languages of [["en"], [{ code: null }], [], "en"]) {
+        double.next({ body: { text: "hi", languages } })
+        assert.deepStrictEqual((yield* whisper.run(speaking("hi"))).answer, { text: "hi", duration: 1, segments: [] })
+      }
     }).pipe(provide(services))
   )
 
