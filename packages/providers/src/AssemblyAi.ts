@@ -10,12 +10,12 @@
  * @since 0.1.0
  */
 import { AudioFormat } from "@model-gateway/core/Transcription"
-import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
+import { type Adapter, decodeParameters, type Upstream } from "@model-gateway/offers/Adapter"
 import type { TranscriptionModel } from "@model-gateway/offers/Model"
 import * as Offer from "@model-gateway/offers/Offer"
 import type { Credential, TranscriptionOffer } from "@model-gateway/offers/Offer"
 import * as Passthrough from "@model-gateway/offers/Passthrough"
-import { cost, type PerSecond } from "@model-gateway/offers/Pricing"
+import { cost } from "@model-gateway/offers/Pricing"
 import {
   BadResponse,
   InvalidRequest,
@@ -33,6 +33,7 @@ import { Duration, Effect, Exit, Schema } from "effect"
 import { HttpBody, HttpClientRequest } from "effect/http"
 import * as Catalog from "./Catalog.ts"
 import { nullable } from "./internal/nullable.ts"
+import { overHttp, perSecond, type PerSecondModel } from "./internal/offers.ts"
 import { secondsUsage } from "./internal/secondsUsage.ts"
 import * as Sentences from "./internal/sentences.ts"
 import * as Speakers from "./internal/speakers.ts"
@@ -313,9 +314,9 @@ const completed = Effect.fnUntraced(function* (
 const transcription = Effect.fnUntraced(function* (
   http: UpstreamHttp.UpstreamHttp,
   { credential, name, timeLimit = UpstreamHttp.defaultTimeLimit }: Upstream,
-  model: TranscriptionModel,
-  pricing: PerSecond
+  model: PerSecondModel
 ) {
+  const { pricing } = model
   const parameters = yield* decodeParameters(Parameters, model)
   const { addOns = {}, audioFormats = AudioFormat.literals, keep = false, maxBytes = 2_200_000_000 } = parameters
   const { maxSeconds = 36_000, pollMilliseconds = 1000, temperature = false } = parameters
@@ -402,15 +403,5 @@ export const adapter: Adapter = {
   credential: "required",
   kinds: ["transcription"],
   ...Catalog.of("assemblyai"),
-  offers: (upstream, models) =>
-    Effect.gen(function* () {
-      const { baseUrl, credential, timeLimit } = upstream
-      const authentication = { header: "authorization" }
-      const http = yield* UpstreamHttp.make({ baseUrl, credential, timeLimit, authentication, reasonOf })
-      return yield* Effect.forEach(models, (model) =>
-        model.kind === "transcription" && model.pricing.unit === "second"
-          ? transcription(http, upstream, model, model.pricing)
-          : Effect.fail(new InvalidModel({ model, message: "must be a transcription model with a price per second" }))
-      )
-    })
+  offers: overHttp({ ...perSecond, authentication: { header: "authorization" }, reasonOf, offer: transcription })
 }

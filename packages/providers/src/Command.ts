@@ -16,11 +16,12 @@ import { ChildProcess, ChildProcessSpawner } from "effect/process"
 import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
 import * as CallProcesses from "@model-gateway/offers/CallProcesses"
 import * as CommandOutput from "./internal/commandOutput.ts"
+import { perSecond, type PerSecondModel } from "./internal/offers.ts"
 import type { TranscriptionModel } from "@model-gateway/offers/Model"
 import * as Offer from "@model-gateway/offers/Offer"
 import type { TranscriptionOffer } from "@model-gateway/offers/Offer"
 import * as Passthrough from "@model-gateway/offers/Passthrough"
-import { cost, type PerSecond } from "@model-gateway/offers/Pricing"
+import { cost } from "@model-gateway/offers/Pricing"
 import { BadResponse, ProviderError, Timeout } from "@model-gateway/offers/ProviderError"
 import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
 
@@ -223,9 +224,9 @@ const execute = (
 
 const transcription = Effect.fnUntraced(function* (
   { credential, name, timeLimit = Duration.minutes(5) }: Upstream,
-  model: TranscriptionModel,
-  pricing: PerSecond
+  model: PerSecondModel
 ) {
+  const { pricing } = model
   const fileSystem = yield* FileSystem.FileSystem
   const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
   const parameters = yield* decodeParameters(Parameters, model)
@@ -318,8 +319,8 @@ export const adapter: Adapter<FileSystem.FileSystem | ChildProcessSpawner.ChildP
   models: [],
   offers: (upstream, models) =>
     Effect.forEach(models, (model) =>
-      model.kind === "transcription" && model.pricing.unit === "second"
-        ? transcription(upstream, model, model.pricing)
-        : Effect.fail(new InvalidModel({ model, message: "must be a transcription model with a price per second" }))
+      perSecond.isModel(model)
+        ? transcription(upstream, model)
+        : Effect.fail(new InvalidModel({ model, message: perSecond.expected }))
     )
 }

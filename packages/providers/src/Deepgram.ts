@@ -10,17 +10,18 @@
 import { AudioFormat } from "@model-gateway/core/Transcription"
 import { Effect, Schema } from "effect"
 import { HttpBody, HttpClientRequest } from "effect/http"
-import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
+import { type Adapter, decodeParameters, type Upstream } from "@model-gateway/offers/Adapter"
 import * as Catalog from "./Catalog.ts"
 import { mediaTypes } from "./internal/audioType.ts"
 import { nullable } from "./internal/nullable.ts"
+import { overHttp, perSecond, type PerSecondModel } from "./internal/offers.ts"
 import { secondsUsage } from "./internal/secondsUsage.ts"
 import * as TranscriptBounds from "./internal/transcriptBounds.ts"
 import type { TranscriptionModel } from "@model-gateway/offers/Model"
 import * as Offer from "@model-gateway/offers/Offer"
 import type { Credential, TranscriptionOffer } from "@model-gateway/offers/Offer"
 import * as Passthrough from "@model-gateway/offers/Passthrough"
-import { cost, type PerSecond } from "@model-gateway/offers/Pricing"
+import { cost } from "@model-gateway/offers/Pricing"
 import { InvalidRequest, ProviderError, type Reason, UnknownModel } from "@model-gateway/offers/ProviderError"
 import type {
   TranscriptionRequest,
@@ -28,7 +29,7 @@ import type {
   TranscriptionSegment,
   TranscriptionWord
 } from "@model-gateway/offers/Transcription"
-import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
+import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 // Configuration
 
@@ -309,9 +310,9 @@ const blameLanguage =
 const transcription = Effect.fnUntraced(function* (
   http: UpstreamHttp.UpstreamHttp,
   { credential, name }: Upstream,
-  model: TranscriptionModel,
-  pricing: PerSecond
+  model: PerSecondModel
 ) {
+  const { pricing } = model
   const {
     addOns = {},
     audioFormats = AudioFormat.literals,
@@ -383,22 +384,12 @@ export const adapter: Adapter = {
   credential: "required",
   kinds: ["transcription"],
   ...Catalog.of("deepgram"),
-  offers: ({ baseUrl, timeLimit, ...upstream }, models) =>
-    Effect.gen(function* () {
-      const authentication = { header: "authorization", scheme: "Token" }
-      const http = yield* UpstreamHttp.make({
-        baseUrl,
-        credential: upstream.credential,
-        timeLimit,
-        authentication,
-        reasonOf,
-        // Its account has other statuses.
-        inputStatuses: [400]
-      })
-      return yield* Effect.forEach(models, (model) =>
-        model.kind === "transcription" && model.pricing.unit === "second"
-          ? transcription(http, { baseUrl, ...upstream }, model, model.pricing)
-          : Effect.fail(new InvalidModel({ model, message: "must be a transcription model with a price per second" }))
-      )
-    })
+  offers: overHttp({
+    ...perSecond,
+    authentication: { header: "authorization", scheme: "Token" },
+    reasonOf,
+    // Its account has other statuses.
+    inputStatuses: [400],
+    offer: transcription
+  })
 }

@@ -9,22 +9,23 @@
  * @since 0.1.0
  */
 import { AudioFormat } from "@model-gateway/core/Transcription"
-import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
+import { type Adapter, decodeParameters, type Upstream } from "@model-gateway/offers/Adapter"
 import * as FormBody from "@model-gateway/offers/FormBody"
 import type { TranscriptionModel } from "@model-gateway/offers/Model"
 import * as Offer from "@model-gateway/offers/Offer"
 import type { Credential, TranscriptionOffer } from "@model-gateway/offers/Offer"
 import * as Passthrough from "@model-gateway/offers/Passthrough"
-import { cost, type PerSecond } from "@model-gateway/offers/Pricing"
+import { cost } from "@model-gateway/offers/Pricing"
 import { OutOfCredit, Overloaded, type Reason, UnknownModel } from "@model-gateway/offers/ProviderError"
 import type { TranscriptionRequest, TranscriptionResponse } from "@model-gateway/offers/Transcription"
-import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
+import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 import { Effect, Schema } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { type HttpClient, HttpClientRequest } from "effect/http"
 import * as Catalog from "./Catalog.ts"
 import { mediaTypes } from "./internal/audioType.ts"
 import { nullable } from "./internal/nullable.ts"
+import { overHttp, perSecond, type PerSecondModel } from "./internal/offers.ts"
 import * as OptionFields from "./internal/optionFields.ts"
 import { secondsUsage } from "./internal/secondsUsage.ts"
 import * as Sentences from "./internal/sentences.ts"
@@ -208,11 +209,11 @@ const reasonOf = ({ codes, model, retryAfter, status }: UpstreamHttp.Failure): R
 
 const transcription = Effect.fnUntraced(function* (
   http: UpstreamHttp.UpstreamHttp,
-  random: SecureRandom.SecureRandom["Service"],
   { credential, name }: Upstream,
-  model: TranscriptionModel,
-  pricing: PerSecond
+  model: PerSecondModel
 ) {
+  const { pricing } = model
+  const random = yield* SecureRandom.SecureRandom
   const {
     audioFormats = AudioFormat.literals,
     maxBytes = 4_999_999_999,
@@ -285,16 +286,5 @@ export const adapter: Adapter<HttpClient.HttpClient | SecureRandom.SecureRandom>
   credential: "required",
   kinds: ["transcription"],
   ...Catalog.of("elevenlabs"),
-  offers: (upstream, models) =>
-    Effect.gen(function* () {
-      const { baseUrl, credential, timeLimit } = upstream
-      const authentication = { header: "xi-api-key" }
-      const http = yield* UpstreamHttp.make({ baseUrl, credential, timeLimit, authentication, reasonOf })
-      const random = yield* SecureRandom.SecureRandom
-      return yield* Effect.forEach(models, (model) =>
-        model.kind === "transcription" && model.pricing.unit === "second"
-          ? transcription(http, random, upstream, model, model.pricing)
-          : Effect.fail(new InvalidModel({ model, message: "must be a transcription model with a price per second" }))
-      )
-    })
+  offers: overHttp({ ...perSecond, authentication: { header: "xi-api-key" }, reasonOf, offer: transcription })
 }
