@@ -69,6 +69,12 @@ describe("Ranking", () => {
     )
   })
 
+  it("finds a score that has no place in an order or in JSON", () => {
+    for (const relevance_score of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+      assert.strictEqual(Ranking.flawOf([{ index: 0, relevance_score }], 2), "a score that is not a finite number")
+    }
+  })
+
   it("finds an index that is none of a document", () => {
     for (const index of [-1, 0.5, 2, Number.NaN]) {
       assert.strictEqual(Ranking.flawOf([{ index, relevance_score: 1 }], 2), "an index without a document")
