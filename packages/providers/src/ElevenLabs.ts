@@ -91,13 +91,15 @@ const refused: Passthrough.Declaration["refused"] = {
   price: ["file_format", "use_multi_channel"]
 }
 
-const isOff = (value: Schema.Json): boolean => value === null || value === false || value === "false"
+/** The names of the fields that turn something on, as the form has them: one for each value. */
+const fieldNames = (options: Schema.JsonObject | undefined): ReadonlyArray<string> =>
+  OptionFields.repeated(options).flatMap(([name, value]) =>
+    value === "false" ? [] : [name.toLowerCase().replace(/\[\]$/, "")]
+  )
 
 /** The options of a request that are billed apart. */
-const addOnsOf = (options: Schema.JsonObject = {}): ReadonlyArray<string> => {
-  const names = Object.entries(options).flatMap(([name, value]) =>
-    isOff(value) ? [] : [name.toLowerCase().replace(/\[\]$/, "")]
-  )
+const addOnsOf = (options: Schema.JsonObject | undefined): ReadonlyArray<string> => {
+  const names = fieldNames(options)
   return billedApart.filter((name) => names.includes(name))
 }
 
@@ -224,12 +226,10 @@ const transcription = Effect.fnUntraced(function* (
   const priceOf = ({ options }: TranscriptionRequest): number =>
     pricing.microCredits * (1 + addOnsOf(options).reduce((sum, addOn) => sum + (surcharges[addOn] ?? 0), 0))
   /** What is billed of this length. */
-  const billedOf = ({ options = {} }: TranscriptionRequest, seconds: number): number => {
-    const { keyterms } = options
-    return Array.isArray(keyterms) && keyterms.length > manyKeyterms.above
+  const billedOf = ({ options }: TranscriptionRequest, seconds: number): number =>
+    fieldNames(options).filter((name) => name === "keyterms").length > manyKeyterms.above
       ? Math.max(manyKeyterms.seconds, seconds)
       : seconds
-  }
   const offer: TranscriptionOffer = {
     ...Offer.ofModel(model),
     kind: "transcription",

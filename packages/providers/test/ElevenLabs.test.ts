@@ -123,6 +123,8 @@ describe("ElevenLabs", () => {
         [{ keyterms: ["tea"] }, 480],
         [{ detect_speaker_roles: true, diarize: true }, 440],
         [{ detect_speaker_roles: false, keyterms: null }, 400],
+        // Without a value the field is not sent.
+        [{ keyterms: [] }, 400],
         [{ keyterms: ["tea"], detect_speaker_roles: true }, 520],
         // 20 seconds at least.
         [{ keyterms: many }, 2400]
@@ -132,6 +134,7 @@ describe("ElevenLabs", () => {
         assert.deepStrictEqual<unknown>([options, charge.cost], [options, cost])
         assert.isAtLeast(scribe.offer.quote(asked(options)), cost)
       }
+      assert.strictEqual(scribe.offer.quote(asked({ "keyterms[]": many })), 2400)
       const sent = double.state.requests.length
       const refused = yield* Effect.forEach(
         [
