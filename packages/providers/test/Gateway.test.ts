@@ -522,6 +522,7 @@ describe("Gateway", () => {
         { status: 405, body: "" },
         { status: 503, body: "" },
         { fault: "cut" },
+        { fault: "endless" },
         { fault: "notHttp" }
       ]
       for (const other of others) assert.isFalse(yield* isIdempotentAt(other))

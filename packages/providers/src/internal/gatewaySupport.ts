@@ -34,7 +34,8 @@ export const make = Effect.fnUntraced(function* ({
     model: "videos"
   }
   const answer = http.open(call).pipe(
-    Effect.tap(({ stream }) => Stream.runDrain(stream)),
+    // There should be no body. Of one that never ends, no more is read than its beginning.
+    Effect.tap(({ stream }) => Stream.runDrain(Stream.take(stream, 1))),
     Effect.map(({ headers }) => Option.some(IdempotencySupport.includes(headers, "POST"))),
     Effect.catch(({ status }) =>
       // A redirect or a refusal is an answer of another service.
