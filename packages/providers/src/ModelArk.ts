@@ -243,7 +243,7 @@ const video = (
           status: "completed",
           outputs: linksOf(task).length,
           ...(typeof tokens === "number"
-            ? { usage: { output_tokens: tokens }, cost: costOf(model, parameters, request, tokens) }
+            ? { usage: { output_tokens: tokens }, billed: costOf(model, parameters, request, tokens) }
             : {})
         })
       }

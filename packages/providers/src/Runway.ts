@@ -18,8 +18,6 @@ import * as RunwayInput from "./internal/runwayInput.ts"
 import * as VideoJobs from "./internal/videoJobs.ts"
 import type { VideoModel } from "@model-gateway/offers/Model"
 import type { VideoOffer } from "@model-gateway/offers/Offer"
-import * as Pricing from "@model-gateway/offers/Pricing"
-import type { Charge } from "@model-gateway/offers/Pricing"
 import { OutOfCredit, Overloaded, type Reason } from "@model-gateway/offers/ProviderError"
 import * as SafeMessage from "@model-gateway/offers/SafeMessage"
 import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
@@ -48,7 +46,7 @@ const Task = Schema.Struct({
   failure: nullable(Schema.String),
   failureCode: nullable(Schema.String),
   /** Final. Before the end there is an estimate only. */
-  cost: nullable(Schema.Struct({ credits: Schema.Finite }))
+  cost: nullable(Schema.Struct({ credits: nullable(Schema.Number) }))
 })
 
 type Task = typeof Task.Type
@@ -66,9 +64,9 @@ const failureOf = ({ failure, failureCode }: Task): string => {
   return "the provider could not make the video"
 }
 
-/** What Runway billed. Undefined if it does not say: then the price of the request is charged. */
-const billedFor = ({ credit_price = 10_000 }: Parameters, { cost }: Task): Charge["cost"] | undefined =>
-  cost === undefined || cost === null || cost.credits < 0 ? undefined : Pricing.cost(credit_price, cost.credits)
+/** What Runway billed, in micro-credits. Undefined if it does not say. */
+const billedFor = ({ credit_price = 10_000 }: Parameters, { cost }: Task): number | undefined =>
+  typeof cost?.credits === "number" ? credit_price * cost.credits : undefined
 
 const statusOf = (parameters: Parameters, task: Task): VideoJobs.Status => {
   switch (task.status) {
@@ -77,8 +75,8 @@ const statusOf = (parameters: Parameters, task: Task): VideoJobs.Status => {
     case "RUNNING":
       return { status: "in_progress", ...(typeof task.progress === "number" ? { progress: task.progress } : {}) }
     case "SUCCEEDED": {
-      const cost = billedFor(parameters, task)
-      return { status: "completed", outputs: task.output?.length ?? 0, ...(cost === undefined ? {} : { cost }) }
+      const billed = billedFor(parameters, task)
+      return { status: "completed", outputs: task.output?.length ?? 0, ...(billed === undefined ? {} : { billed }) }
     }
     case "FAILED":
       return VideoJobs.failed(failureOf(task))

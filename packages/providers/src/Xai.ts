@@ -191,7 +191,7 @@ const linksOf = ({ video }: Video): ReadonlyArray<string> => (typeof video?.url 
 
 const costOf = ({ usage }: Video) => {
   const ticks = usage?.cost_in_usd_ticks
-  return typeof ticks === "number" ? { cost: cost(MicroCredits.perCredit / 1e10, ticks) } : {}
+  return typeof ticks === "number" ? { billed: (MicroCredits.perCredit / 1e10) * ticks } : {}
 }
 
 /** xAI's words for an invalid input help the caller. */

@@ -279,7 +279,9 @@ describe("Runway", () => {
         // Without a cost that makes sense, the list price.
         [{}, 480_000],
         [{ cost: null }, 480_000],
-        [{ cost: { credits: -1 } }, 480_000]
+        [{ cost: { credits: -1 } }, 480_000],
+        [{ cost: { credits: 48_000 } }, 480_000],
+        [{ cost: { credits: 1e300 } }, 480_000]
       ]
       for (const [bill, cost] of costs) {
         runway.billAs(bill)

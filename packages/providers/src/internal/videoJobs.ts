@@ -9,7 +9,7 @@ import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@mo
 import type { Model, VideoModel } from "@model-gateway/offers/Model"
 import * as Offer from "@model-gateway/offers/Offer"
 import type { Credential, VideoOffer } from "@model-gateway/offers/Offer"
-import type { Charge } from "@model-gateway/offers/Pricing"
+import { type Charge, cost as costOf } from "@model-gateway/offers/Pricing"
 import { BadResponse, invalidFields, ProviderError } from "@model-gateway/offers/ProviderError"
 import * as SafeMessage from "@model-gateway/offers/SafeMessage"
 import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
@@ -42,12 +42,25 @@ export type Status =
       readonly outputs: number
       /** What the upstream counted, beside seconds and videos. */
       readonly usage?: Charge["usage"]
-      /** What the upstream billed, if it says so. Default: the price of the request. */
-      readonly cost?: Charge["cost"]
+      /**
+       * What the upstream says that it billed, in micro-credits. Default: the price of the request,
+       * also if the number cannot be right.
+       */
+      readonly billed?: number
     }
 
 /** A failed job. */
 export const failed = (message: string): Status => ({ status: "failed", message })
+
+/** A bill of more than this many times the price of the request is a mistake of the upstream. */
+const maxFactor = 10
+
+/**
+ * What is charged of what the upstream says that it billed. A bill that cannot be right does not
+ * fail the job: the video is made.
+ */
+const chargedFor = (billed: number | undefined, price: Charge["cost"]): Charge["cost"] =>
+  billed !== undefined && billed >= 0 && billed <= price * maxFactor ? costOf(1, billed) : price
 
 /** A response that makes no sense. */
 export const badResponse = (description: string, status?: number): ProviderError =>
@@ -145,12 +158,12 @@ export const offer = <Handle extends JobHandle>(
         return { ...status, message: SafeMessage.withoutSecrets(status.message, secrets) }
       }
       if (status.status !== "completed") return status
-      const { cost, outputs, usage } = status
+      const { billed, outputs, usage } = status
       const charge = input.charge(withPair(request), job, outputs)
       return {
         status: "completed",
         outputs,
-        charge: { cost: cost ?? charge.cost, usage: { ...charge.usage, ...usage } }
+        charge: { cost: chargedFor(billed, charge.cost), usage: { ...charge.usage, ...usage } }
       }
     }),
     // Links expire, so they are asked for when they are needed.
