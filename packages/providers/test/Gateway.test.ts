@@ -437,11 +437,13 @@ describe("Gateway", () => {
         outputs: 1,
         charge: { cost: 500_000, usage: { seconds: 2, videos: 1 } }
       })
-      assert.deepStrictEqual<unknown>(yield* statusOf({ body: done }), {
-        status: "completed",
-        outputs: 1,
-        charge: { cost: 180, usage: { seconds: 2, videos: 1 } }
-      })
+      for (const usage of [undefined, { cost: -1 }, { cost: 1e300 }]) {
+        assert.deepStrictEqual<unknown>(yield* statusOf({ body: { ...done, usage } }), {
+          status: "completed",
+          outputs: 1,
+          charge: { cost: 180, usage: { seconds: 2, videos: 1 } }
+        })
+      }
       assert.deepStrictEqual(
         yield* statusOf({ body: { ...job, status: "failed", error: "the prompt was blocked" } }),
         failed("the prompt was blocked")

@@ -41,6 +41,21 @@ const base64 = (name: string) => Buffer.from(name).toString("base64")
 const data = (name: string) => `data:image/png;base64,${base64(name)}`
 
 describe("Google", () => {
+  it.live("makes a video, whatever tokens it says that it took", () =>
+    Effect.gen(function* () {
+      const { google, poll, submit } = yield* at()
+      const handle = yield* submit(request)
+      const steps = [{ type: "model_output", content: [{ type: "video", uri: "https://example.com/a" }] }]
+      const usage = { total_input_tokens: -1, total_output_tokens: 1e300 }
+      google.next({ body: { status: "completed", steps, usage } })
+      const status = yield* poll(handle, request)
+      assert.deepStrictEqual<unknown>(Object.keys(status.status === "completed" ? status.charge.usage : {}), [
+        "seconds",
+        "videos"
+      ])
+    }).pipe(undici)
+  )
+
   it.live("makes a video, follows the redirect to it, and charges the quote", () =>
     Effect.gen(function* () {
       const { content, follow, google, offer, submit } = yield* at()

@@ -329,7 +329,10 @@ const video = (
     }
     const outputs = job.unsigned_urls?.length ?? 0
     const usage = { seconds: seconds(request), videos: outputs }
-    return { status: "completed", outputs, charge: { cost: yield* costOf(job.usage, quote(request)), usage }, ...said }
+    const price = quote(request)
+    // The video is made: a wrong bill is no reason not to deliver it.
+    const cost = yield* Effect.orElseSucceed(costOf(job.usage, price), () => price)
+    return { status: "completed", outputs, charge: { cost, usage }, ...said }
   })
   return {
     ...Offer.ofModel(model),

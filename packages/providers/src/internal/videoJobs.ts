@@ -6,10 +6,11 @@ import type { Issue } from "@model-gateway/core/GatewayError"
 import { type Duration, Effect, Schema, Stream } from "effect"
 import { HttpClientRequest } from "effect/http"
 import { type Adapter, decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Model, VideoModel } from "@model-gateway/offers/Model"
 import * as Offer from "@model-gateway/offers/Offer"
 import type { Credential, VideoOffer } from "@model-gateway/offers/Offer"
-import { type Charge, cost as costOf } from "@model-gateway/offers/Pricing"
+import { type Charge, cost as costOf, flawOf } from "@model-gateway/offers/Pricing"
 import { BadResponse, invalidFields, ProviderError } from "@model-gateway/offers/ProviderError"
 import * as SafeMessage from "@model-gateway/offers/SafeMessage"
 import type * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
@@ -61,6 +62,14 @@ const maxFactor = 10
  */
 const chargedFor = (billed: number | undefined, price: Charge["cost"]): Charge["cost"] =>
   billed !== undefined && billed >= 0 && billed <= price * maxFactor ? costOf(1, billed) : price
+
+/** The counts that can be right. The others would fail a job whose video is made. */
+const countsOf = (usage: Charge["usage"] = {}): Charge["usage"] =>
+  Object.fromEntries(
+    Object.entries(usage).filter(
+      ([name, count]) => flawOf({ cost: MicroCredits.zero, usage: { [name]: count } }) === undefined
+    )
+  )
 
 /** A response that makes no sense. */
 export const badResponse = (description: string, status?: number): ProviderError =>
@@ -163,7 +172,7 @@ export const offer = <Handle extends JobHandle>(
       return {
         status: "completed",
         outputs,
-        charge: { cost: chargedFor(billed, charge.cost), usage: { ...charge.usage, ...usage } }
+        charge: { cost: chargedFor(billed, charge.cost), usage: { ...charge.usage, ...countsOf(usage) } }
       }
     }),
     // Links expire, so they are asked for when they are needed.
