@@ -575,6 +575,32 @@ describe("Gateway", () => {
     }).pipe(undici)
   )
 
+  it.live("keeps no more than two of the largest audios in memory at a time", () =>
+    Effect.gen(function* () {
+      const { behind, credential, transcription } = yield* offered()
+      let inMemory = 0
+      let most = 0
+      const small = fromBytes(new Uint8Array(1))
+      const read = Effect.suspend(() => {
+        inMemory++
+        most = Math.max(most, inMemory)
+        return small.bytes
+      })
+      const source = { ...small, size: Effect.succeed(64 * 1024 * 1024), bytes: read }
+      const audio = { source, format: "ogg" as const, durationSeconds: 2 }
+      behind.next({ status: 404, body: "" })
+      behind.always({ body: { text: "tea" } })
+      const run = transcription
+        .run(hearing({ audio, options: { order: ["a"] } }), credential)
+        .pipe(Effect.tap(() => Effect.sync(() => inMemory--)))
+      yield* Effect.all(
+        Array.from({ length: 6 }, () => run),
+        { concurrency: 6 }
+      )
+      assert.strictEqual(most, 2)
+    }).pipe(undici)
+  )
+
   it.live("shows the key in no error, log or span", () =>
     Effect.gen(function* () {
       const { behind, credential, rerank, video } = yield* offered()

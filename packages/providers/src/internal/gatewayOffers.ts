@@ -6,7 +6,7 @@ import type { Issue } from "@model-gateway/core/GatewayError"
 import * as Routing from "@model-gateway/core/Routing"
 import { Segment, Word } from "@model-gateway/core/Transcription"
 import type { Job } from "@model-gateway/core/Video"
-import { Array, type Duration, Effect, Option, Schema } from "effect"
+import { Array, type Duration, Effect, Option, Schema, Semaphore } from "effect"
 import { openAsBlob } from "node:fs"
 import { decodeParameters, InvalidModel, type Upstream } from "@model-gateway/offers/Adapter"
 import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
@@ -119,16 +119,28 @@ const base64Of = ({ format, source }: TranscriptionRequest["audio"]) =>
     input_audio: { data: Buffer.from(bytes).toString("base64"), format }
   }))
 
-/** The audio in the way in which everything else of the request can be sent with it. */
-const audioOf = Effect.fnUntraced(function* (
+const bytesPerPermit = 1024 * 1024
+
+/** 128 MiB of audio are in memory as base64 at a time. Further calls wait. */
+const base64Memory = Semaphore.makeUnsafe(128)
+
+type Audio = Effect.Success<ReturnType<typeof fileOf>> | Effect.Success<ReturnType<typeof base64Of>>
+
+/** Sends the audio in the way in which everything else of the request can be sent with it. */
+const withAudio = Effect.fnUntraced(function* <A>(
   { formHasProvider, maxFormBytes }: Dialect,
   request: TranscriptionRequest,
-  hasProvider: boolean
+  hasProvider: boolean,
+  send: (audio: Audio) => Effect.Effect<A, ProviderError>
 ) {
   const size = yield* Effect.orDie(request.audio.source.size)
   const isForm = size <= maxFormBytes && (!hasProvider || (yield* formHasProvider))
-  if (isForm) return yield* fileOf(request.audio)
-  if (size <= maxBase64Bytes) return yield* base64Of(request.audio)
+  if (isForm) return yield* Effect.flatMap(fileOf(request.audio), send)
+  if (size <= maxBase64Bytes) {
+    return yield* base64Memory.withPermits(Math.ceil(size / bytesPerPermit))(
+      Effect.flatMap(base64Of(request.audio), send)
+    )
+  }
   const message = `audio of more than ${maxBase64Bytes} bytes cannot be sent as base64, as this request has to be. It has ${size}`
   return yield* tooLargeField({ path: audioFieldOf(request), message })
 })
@@ -248,18 +260,20 @@ const transcription = (
     run: Effect.fn("Gateway.transcribe")(function* (request: TranscriptionRequest, credential: Credential) {
       const preferences = yield* preferencesOf(passthrough, request)
       const { audio, language, temperature, timestamp_granularities } = request
-      const response = yield* client.call(
-        client.gateway.transcribe({
-          ...(yield* audioOf(dialect, request, "provider" in preferences)),
-          model: model.upstreamId,
-          ...(timestamp_granularities.length === 0
-            ? { response_format: "json" }
-            : { response_format: "verbose_json", timestamp_granularities }),
-          ...(language === undefined ? {} : { language }),
-          ...(temperature === undefined ? {} : { temperature }),
-          ...preferences
-        }),
-        { credential, model: model.upstreamId, bounds: TranscriptBounds.of(audio.durationSeconds) }
+      const response = yield* withAudio(dialect, request, "provider" in preferences, (sent) =>
+        client.call(
+          client.gateway.transcribe({
+            ...sent,
+            model: model.upstreamId,
+            ...(timestamp_granularities.length === 0
+              ? { response_format: "json" }
+              : { response_format: "verbose_json", timestamp_granularities }),
+            ...(language === undefined ? {} : { language }),
+            ...(temperature === undefined ? {} : { temperature }),
+            ...preferences
+          }),
+          { credential, model: model.upstreamId, bounds: TranscriptBounds.of(audio.durationSeconds) }
+        )
       )
       const { duration = audio.durationSeconds, segments = [], text, usage, warnings, words } = response
       if (!isSegments(segments)) return yield* badResponse("a segment has no id, time or text")
