@@ -49,6 +49,7 @@ const {
   default_duration,
   default_resolution,
   durations,
+  image_price,
   max_reference_images,
   options,
   prompt_optional,
@@ -76,8 +77,8 @@ export const VideoParameters = Schema.Struct({
   max_reference_images,
   /** The resolutions of videos with references. Default: all. */
   reference_resolutions: Schema.optionalKey(Schema.NonEmptyArray(Resolution)),
-  /** The credits for each image that is sent. Default: 0. */
-  image_price: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1000 }))),
+  /** What each image that is sent costs in addition, in micro-credits. Default: 0. */
+  image_price,
   prompt_optional,
   options,
   refused_options
@@ -104,7 +105,7 @@ export const TranscriptionParameters = Schema.Struct({
 
 /** The names of xAI's fields are the same for all models, and a video has audio unless told. */
 const inputOf = (parameters: VideoParameters): VideoInput.Parameters => {
-  const { image_price: _price, last_frame = false, reference_resolutions: _resolutions, ...others } = parameters
+  const { last_frame = false, reference_resolutions: _resolutions, ...others } = parameters
   return {
     ...others,
     fields: {
@@ -129,9 +130,6 @@ const refusedOfVideos: Passthrough.Declaration["refused"] = {
 
 /** As xAI's schema has it, which https://docs.comfy.org copies. */
 const maxPromptLength = 4096
-
-const imagesOf = ({ frame_images = [], input_references = [] }: VideoRequest): number =>
-  frame_images.length + input_references.filter(({ type }) => type === "image_url").length
 
 const issueOf = (
   { publicId }: VideoModel,
@@ -169,8 +167,7 @@ const bodyOf = (model: VideoModel, parameters: VideoInput.Parameters, request: V
 
 const Created = Schema.Struct({ request_id: Schema.String.check(Schema.isPattern(/^[\w-]{1,128}$/)) })
 
-/** A credit has 10,000,000,000 ticks. The maximum is far above the price of any video. */
-const Ticks = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1e14 }))
+const ticksPerCredit = 10_000_000_000
 
 const Video = Schema.Struct({
   status: nullable(Schema.String),
@@ -181,7 +178,7 @@ const Video = Schema.Struct({
       respect_moderation: nullable(Schema.Boolean)
     })
   ),
-  usage: nullable(Schema.Struct({ cost_in_usd_ticks: nullable(Ticks) })),
+  usage: nullable(Schema.Struct({ cost_in_usd_ticks: nullable(Schema.Number) })),
   error: nullable(Schema.Struct({ code: nullable(Schema.String), message: nullable(Schema.String) }))
 })
 
@@ -189,9 +186,9 @@ type Video = typeof Video.Type
 
 const linksOf = ({ video }: Video): ReadonlyArray<string> => (typeof video?.url === "string" ? [video.url] : [])
 
-const costOf = ({ usage }: Video) => {
+const billedFor = ({ usage }: Video) => {
   const ticks = usage?.cost_in_usd_ticks
-  return typeof ticks === "number" ? { billed: (MicroCredits.perCredit / 1e10) * ticks } : {}
+  return typeof ticks === "number" ? { billed: (ticks / ticksPerCredit) * MicroCredits.perCredit } : {}
 }
 
 /** xAI's words for an invalid input help the caller. */
@@ -214,7 +211,7 @@ const statusOf = (answer: Video): Effect.Effect<VideoJobs.Status, ProviderError>
       return Effect.succeed(
         video?.respect_moderation === false
           ? VideoJobs.failed("the provider's content moderation rejected the video")
-          : { status: "completed", outputs: linksOf(answer).length, ...costOf(answer) }
+          : { status: "completed", outputs: linksOf(answer).length, ...billedFor(answer) }
       )
     case "failed":
       return Effect.succeed(VideoJobs.failed(failureOf(answer)))
@@ -243,20 +240,10 @@ const video = (
   parameters: VideoParameters
 ): VideoOffer => {
   const input = inputOf(parameters)
-  const general = VideoInput.of(upstream.name, model, input, refusedOfVideos)
-  const imagePrice = (parameters.image_price ?? 0) * MicroCredits.perCredit
-  const quote = (request: VideoRequest) => MicroCredits.sum(general.quote(request), cost(imagePrice, imagesOf(request)))
   const read = (id: string, send: VideoJobs.Send) => send(HttpClientRequest.get(`videos/${id}`), Video)
   return VideoJobs.offer<string>(http, upstream, model, {
     module: "Xai",
-    input: {
-      ...general,
-      quote,
-      charge: (request, handle, videos) => ({
-        ...general.charge(request, handle, videos),
-        cost: quote(request)
-      })
-    },
+    input: VideoInput.of(upstream.name, model, input, refusedOfVideos),
     pollInterval: Duration.seconds(5),
     issueOf: (request) => issueOf(model, parameters, request),
     isHandle: Schema.is(Created.fields.request_id),
