@@ -219,6 +219,7 @@ const inputOf = ({
     ...(parameters.max_reference_images === undefined ? {} : { reference_images: "referenceImages" })
   },
   resolution_names: { "4K": "4k" },
+  frames_or_references: true,
   prompt_optional: true
 })
 
@@ -258,11 +259,7 @@ const issueOf = (
       message: `${publicId} takes images as data:image/…;base64, URIs only`
     }
   }
-  const frames = request.frame_images?.length ?? 0
-  const references = images.length - frames
-  if (frames > 0 && references > 0) {
-    return { path: "input_references", message: `${publicId} takes frame_images or input_references, not both` }
-  }
+  const references = images.length - (request.frame_images?.length ?? 0)
   const duration = request.duration ?? default_duration ?? durations[0]
   return references > 0 && reference_duration !== undefined && duration !== reference_duration
     ? {

@@ -136,12 +136,14 @@ describe("Google Cloud's tokens", () => {
     }).pipe(provide(services))
   )
 
-  it.live("are not asked for with a wrong key, nor at a server that a key file names", () =>
+  it.live("are not asked for with a wrong key, nor at a server or a path that a key file names", () =>
     Effect.gen(function* () {
       const { google, ranker, requestsTo } = yield* at()
       const other = yield* double
       const wrong = [
         base64(google.serviceAccount({ token_uri: `${other.url}/token` })),
+        base64(google.serviceAccount({ token_uri: `${google.url}/admin/token` })),
+        base64(google.serviceAccount({ project_id: "x/../../admin?" })),
         base64(google.serviceAccount({ private_key: "no key" })),
         base64(google.serviceAccount({ type: "authorized_user" })),
         "AIzaSy-an-api-key"
@@ -150,7 +152,7 @@ describe("Google Cloud's tokens", () => {
         const error = yield* Effect.flip(ranker.run(ranking, { id: secret.slice(-8), secret: Redacted.make(secret) }))
         assert.strictEqual(error.reason._tag, "Unauthorized")
       }
-      assert.deepStrictEqual([requestsTo("/token").length, other.state.requests.length], [0, 0])
+      assert.deepStrictEqual([google.state.requests.length, other.state.requests.length], [0, 0])
       const unknown = base64(google.serviceAccount({ client_email: "another@example.com" }))
       const error = yield* Effect.flip(ranker.run(ranking, { id: "x", secret: Redacted.make(unknown) }))
       assert.deepStrictEqual([error.reason._tag, requestsTo("/token").length], ["Unauthorized", 1])
@@ -414,7 +416,7 @@ describe("Veo on Vertex AI", () => {
         ],
         [
           `frame_images.0.image_url.url: ${id} takes images as data:image/…;base64, URIs only`,
-          `input_references: ${id} takes frame_images or input_references, not both`,
+          `input_references: ${id} takes frame images or references, not both`,
           `duration: ${id} makes videos with input_references of 8 seconds, not 4`,
           `duration: ${id} makes videos of 4, 6, 8 seconds`,
           "provider.options.vertex.storageUri: says where results are sent, so it cannot be passed on",

@@ -50,7 +50,8 @@ const capacity = 1000
 /** The file of a service account's key. */
 const KeyFile = Schema.Struct({
   type: Schema.Literal("service_account"),
-  project_id: Schema.NonEmptyString,
+  // It becomes a part of URLs.
+  project_id: Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9.:-]{2,62}$/)),
   private_key_id: nullable(Schema.String),
   private_key: Schema.NonEmptyString,
   client_email: Schema.NonEmptyString,
@@ -131,8 +132,9 @@ export const make = Effect.fnUntraced(function* ({
   const ofServiceAccount = Effect.fnUntraced(function* (text: string): Effect.fn.Return<Fetched, ProviderError> {
     const file = yield* Schema.decodeEffect(Schema.fromJsonString(KeyFile))(text).pipe(Effect.mapError(rejected))
     const uri = URL.parse(file.token_uri ?? tokenUri)
-    // A caller's key could name any server.
-    const isAllowed = uri?.href === tokenUri || uri?.origin === URL.parse(baseUrl)?.origin
+    // A caller's key could name any server, or any path of a proxy in the private network.
+    const isAllowed =
+      uri !== null && [tokenUri, URL.parse(`${baseUrl.replace(/\/+$/, "")}/token`)?.href].includes(uri.href)
     const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
     const assertion = isAllowed && uri !== null ? assertionOf(file, uri.href, now) : undefined
     if (uri === null || assertion === undefined) return yield* rejected()
