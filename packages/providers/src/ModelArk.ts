@@ -94,35 +94,42 @@ const inputOf = ({
     ...(max_reference_audios === undefined ? {} : { reference_audios: "reference_audios" })
   },
   audio_needs_image: true,
+  frames_or_references: true,
   resolution_names: { "4K": "4k" }
 })
 
 // Request mapping
 
 const refused: Passthrough.Declaration["refused"] = {
-  request: ["content", "first_frame", "last_frame", "reference_images", "reference_audios"],
+  request: ["content", "prompt", "first_frame", "last_frame", "reference_images", "reference_audios"],
   // A search on the web is billed apart.
   price: ["tools"],
   account: ["draft_task", "draft_task_id"]
 }
 
-const referencesOf = ({ input_references = [] }: VideoRequest, type: "image_url" | "audio_url") =>
-  input_references.filter((reference) => reference.type === type).length
+/**
+ * Seedance 1 reads parameters in the text, too, such as `--dur 12 --rs 1080p`. They change the
+ * price.
+ */
+const command = /(?:^|\s)--(?:dur|duration|fps|frames|framespersecond|ratio|resolution|rs|rt)\b/i
 
 const issueOf = (
   { publicId }: VideoModel,
   { max_reference_audios = Infinity }: Parameters,
   request: VideoRequest
 ): Issue | undefined => {
-  const audios = referencesOf(request, "audio_url")
+  const audios = (request.input_references ?? []).filter(({ type }) => type === "audio_url").length
   if (audios > max_reference_audios) {
     return {
       path: "input_references",
       message: `${publicId} takes at most ${max_reference_audios} audio files, not ${audios}`
     }
   }
-  return (request.frame_images?.length ?? 0) > 0 && referencesOf(request, "image_url") > 0
-    ? { path: "input_references", message: `${publicId} takes frame_images or input_references, not both` }
+  return command.test(request.prompt ?? "")
+    ? {
+        path: "prompt",
+        message: `${publicId} would read commands in the prompt, such as --duration. Use the fields of the request`
+      }
     : undefined
 }
 
@@ -191,13 +198,21 @@ const Task = Schema.Struct({
   content: nullable(Schema.Struct({ video_url: nullable(Schema.String) })),
   usage: nullable(
     Schema.Struct({
-      completion_tokens: nullable(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxCount })))
+      completion_tokens: nullable(Schema.Number)
     })
   ),
   error: nullable(Schema.Struct({ code: nullable(Schema.String) }))
 })
 
 type Task = typeof Task.Type
+
+/** The tokens of the video. Undefined if ModelArk does not say, or says what cannot be. */
+const countOf = ({ usage }: Task): number | undefined => {
+  const tokens = usage?.completion_tokens
+  return typeof tokens === "number" && Number.isInteger(tokens) && tokens >= 0 && tokens <= maxCount
+    ? tokens
+    : undefined
+}
 
 const linksOf = ({ content }: Task): ReadonlyArray<string> =>
   typeof content?.video_url === "string" && content.video_url !== "" ? [content.video_url] : []
@@ -238,13 +253,13 @@ const video = (
       case "running":
         return Effect.succeed({ status: "in_progress" })
       case "succeeded": {
-        const tokens = task.usage?.completion_tokens
+        const tokens = countOf(task)
         return Effect.succeed({
           status: "completed",
           outputs: linksOf(task).length,
-          ...(typeof tokens === "number"
-            ? { usage: { output_tokens: tokens }, billed: costOf(model, parameters, request, tokens) }
-            : {})
+          ...(tokens === undefined
+            ? {}
+            : { usage: { output_tokens: tokens }, billed: costOf(model, parameters, request, tokens) })
         })
       }
       case "failed":

@@ -93,9 +93,13 @@ describe("ModelArk", () => {
         5_628_893
       )
       assert.strictEqual(offer.quote({ ...request, size: "640x640" }), 338_800)
-      ark.next({ body: { status: "succeeded", content: { video_url: "https://example.com/a.mp4" }, usage: {} } })
-      const unbilled = yield* poll(handle, request)
-      assert.deepStrictEqual<unknown>(unbilled.status === "completed" && unbilled.charge.cost, 767_109)
+      // Without a count that can be right, what was reserved.
+      for (const completion_tokens of [undefined, -1, 1.5, 100_000_000, 1e300]) {
+        const content = { video_url: "https://example.com/a.mp4" }
+        ark.next({ body: { status: "succeeded", content, usage: { completion_tokens } } })
+        const unbilled = yield* poll(handle, request)
+        assert.deepStrictEqual<unknown>(unbilled.status === "completed" && unbilled.charge.cost, 767_109)
+      }
       const pro = yield* offered(ModelArk.adapter, `${ark.url}/api/v3`, "modelark/seedance-1-5-pro-251215")
       const wide: VideoRequest = { ...request, aspect_ratio: "16:9" }
       assert.deepStrictEqual(
@@ -148,17 +152,21 @@ describe("ModelArk", () => {
           yield* check({ ...request, duration: 3 }),
           yield* check({ ...request, resolution: "4K" }),
           yield* check({ ...request, size: "1x1" }),
+          yield* check({ ...request, prompt: "a harbor --dur 12 --rs 1080p" }),
+          yield* check({ ...request, options: { prompt: "a harbor --dur 12" } }),
           yield* check({ ...request, options: { draft: true } }),
           yield* check({ ...request, options: { service_tier: "flex" } }),
           yield* check({ ...request, options: { callback_url: "https://example.com" } })
         ].map((message) => message.slice(0, 110)),
         [
-          `input_references: ${seedance} takes frame_images or input_references, not both`,
+          `input_references: ${seedance} takes frame images or references, not both`,
           `input_references: ${seedance} takes at most 9 images, not 10`,
           `input_references: ${seedance} takes at most 3 audio files, not 4`,
           `duration: ${seedance} makes videos of 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 seconds`.slice(0, 110),
           `resolution: ${seedance} does not support 4K. Choose 480p, 720p or 1080p.`,
           `size: ${seedance} does not support 1x1. Choose 864x496, 752x560, 640x640, 560x752, 496x864`.slice(0, 110),
+          `prompt: ${seedance} would read commands in the prompt, such as --duration. Use the fields`.slice(0, 110),
+          "provider.options.modelark.prompt: repeats what a field of the request says, so it cannot be passed on",
           "provider.options.modelark.draft: changes the price, so it cannot be passed on",
           "provider.options.modelark.service_tier: changes the price, so it cannot be passed on",
           "provider.options.modelark.callback_url: says where results are sent, so it cannot be passed on"
