@@ -74,7 +74,8 @@ const start = Effect.fnUntraced(function* (adapter: AnyAdapter) {
   const upstream = {
     name: adapter.name,
     baseUrl: double.url,
-    credential: gatewayCredential(Redacted.make("test-secret-0123456789")),
+    // In the form of Google Cloud's, which names the project. Any text is a key for the others.
+    credential: gatewayCredential(Redacted.make("my-project:test-secret-0123456789")),
     timeLimit: "500 millis"
   } as const
   const models = (others[adapter.name] ?? adapter.models).filter(({ kind }) => kind === "video")
