@@ -75,7 +75,7 @@ describe("Ranking", () => {
     }
   })
 
-  it("finds an index that is none of a document", () => {
+  it("rejects an index that no document has", () => {
     for (const index of [-1, 0.5, 2, Number.NaN]) {
       assert.strictEqual(Ranking.flawOf([{ index, relevance_score: 1 }], 2), "an index without a document")
     }

@@ -64,7 +64,10 @@ export const Parameters = Schema.Struct({
   maxBytes: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThan(0))),
   /** The longest audio in seconds. Default: 36,000, which is 10 hours. */
   maxSeconds: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
-  /** The first time between two polls in milliseconds. It grows to five times as much. Default: 1000. */
+  /**
+   * The first time between two polls in milliseconds. It grows to five times as much. Default:
+   * 1000.
+   */
   pollMilliseconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 60_000 }))),
   /** Whether transcripts and audio stay at AssemblyAI. Default: false. They are deleted. */
   keep: Schema.optionalKey(Schema.Boolean)
@@ -270,7 +273,9 @@ const upload = Effect.fnUntraced(function* (
   return (yield* http.json({ ...call, request }, Uploaded)).upload_url
 })
 
-/** Waits for the end of a transcript. Some polls may fail, because the transcript is billed anyway. */
+/**
+ * Waits for the end of a transcript. Some polls may fail, because the transcript is billed anyway.
+ */
 const completed = Effect.fnUntraced(function* (
   http: UpstreamHttp.UpstreamHttp,
   id: string,

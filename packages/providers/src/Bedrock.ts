@@ -25,7 +25,9 @@ import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 
 // Request mapping
 
-/** Whether the model is Cohere's, also as an inference profile such as `us.cohere.rerank-v3-5:0`. */
+/**
+ * Whether the model is Cohere's, also as an inference profile such as `us.cohere.rerank-v3-5:0`.
+ */
 const isCohere = ({ upstreamId }: RerankModel): boolean => /(?:^|[./])cohere\./.test(upstreamId)
 
 const toBody = (model: RerankModel, { options, query }: RerankRequest, { documents, top_n }: Ranking.Part) =>

@@ -64,7 +64,10 @@ export const Parameters = Schema.Struct({
   last_frame: Schema.optionalKey(Schema.Boolean),
   /** The maximum number of images in `input_references`. Default: it takes no references. */
   max_reference_images,
-  /** The maximum number of audio files in `input_references`, beside an image. Default: it ignores them. */
+  /**
+   * The maximum number of audio files in `input_references`, beside an image. Default: it ignores
+   * them.
+   */
   max_reference_audios: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
   image_required,
   prompt_optional,

@@ -77,7 +77,9 @@ const Counts = nullable(
   Schema.Struct({ input_tokens: nullable(Ranking.Tokens), output_tokens: nullable(Ranking.Tokens) })
 )
 
-/** The parts that matter here. Services at this API have `data` or `tokens` in place of the usual. */
+/**
+ * The parts that matter here. Services at this API have `data` or `tokens` in place of the usual.
+ */
 const Response = Schema.Struct({
   results: Results,
   data: Results,

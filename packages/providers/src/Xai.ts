@@ -103,7 +103,7 @@ export const TranscriptionParameters = Schema.Struct({
 
 // Video requests
 
-/** The names of xAI's fields are the same for all models, and a video has audio unless told. */
+/** The names of xAI's fields are the same for all models, and audio is on by default. */
 const inputOf = (parameters: VideoParameters): VideoInput.Parameters => {
   const { last_frame = false, reference_resolutions: _resolutions, ...others } = parameters
   return {

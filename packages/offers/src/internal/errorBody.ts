@@ -77,7 +77,9 @@ const codesIn = (value: unknown): ReadonlyArray<string> =>
     return typeof code === "string" && /^[\w.:-]{1,64}$/.test(code) ? [code] : []
   })
 
-/** `param` (OpenAI, Mistral), or the place of an issue: in the path or the headers it is no input. */
+/**
+ * `param` (OpenAI, Mistral), or the place of an issue: in the path or the headers it is no input.
+ */
 const isPlaced = (value: unknown): boolean => {
   const param = property(value, "param")
   if (typeof param === "string" && param !== "") return true

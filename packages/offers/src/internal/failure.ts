@@ -67,7 +67,9 @@ const isAccountCode = (code: string): boolean =>
     code
   )
 
-/** Codes that only failures of the input have: OpenAI, pydantic (fal, Voyage, Jina), Google, TEI. */
+/**
+ * Codes that only failures of the input have: OpenAI, pydantic (fal, Voyage, Jina), Google, TEI.
+ */
 const isInputCode = (code: string): boolean =>
   /^(?:invalid_(?:argument|file\w*|parameters?|type|value|image|language)|unsupported_(?:format|parameter|value)|(?:missing_required|unknown)_parameter|(?:array|integer|string)_(?:above|below)_\w+|\w+_too_(?:large|long|short)|context_length_exceeded|extra_forbidden|missing|\w+_(?:parsing|type)|value_error(?:[._]\w+)*|type_error(?:[._]\w+)*|validation(?:_error)?|unprocessable_entity)$/i.test(
     code
@@ -98,8 +100,8 @@ const messageFor = (message: string, failure: Said): string | undefined => {
 }
 
 /**
- * Leaves of the messages that callers read what they may know. The code of the failure decides, and
- * the words only where there is none.
+ * Removes from a message what callers must not read. The code of the failure decides. Without a
+ * code, the words of the message decide.
  */
 export const withSafeMessage = (reason: Reason, failure: Said = { codes: [] }): Reason => {
   switch (reason._tag) {

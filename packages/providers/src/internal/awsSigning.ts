@@ -52,7 +52,9 @@ const regionOf = (baseUrl: string): string | undefined => {
     : undefined
 }
 
-/** Ids of access keys: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html. */
+/**
+ * Ids of access keys: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html.
+ */
 const pairForm = /^(?<id>(?:AKIA|ASIA)[A-Z0-9]{12,124}):(?<secret>[^:]+)(?::(?<token>[^:]+))?$/
 
 /** The keys in a secret, if it is not an API key. */

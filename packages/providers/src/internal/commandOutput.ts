@@ -21,7 +21,9 @@ export const ofText = (text: string, { audio }: TranscriptionRequest): Transcrip
 
 const Offsets = Schema.Struct({ from: Schema.Finite, to: Schema.Finite })
 
-/** `whisper-cli --output-json`, or `--output-json-full` with tokens. Offsets are in milliseconds. */
+/**
+ * `whisper-cli --output-json`, or `--output-json-full` with tokens. Offsets are in milliseconds.
+ */
 const WhisperCpp = Schema.Struct({
   result: Schema.optionalKey(Schema.Struct({ language: Schema.optionalKey(Schema.String) })),
   transcription: Schema.Array(

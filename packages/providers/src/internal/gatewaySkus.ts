@@ -30,7 +30,7 @@ export interface SkuPrices {
 
 /**
  * The highest price of each unit. Undefined if a price is for something else, such as a token,
- * because then nothing could be reserved, or if there is none for the video itself.
+ * because then nothing could be reserved, or if the video itself has no price.
  */
 export const read = (
   skus: { readonly [sku: string]: string },

@@ -88,7 +88,7 @@ const tokenForm = /^([a-z][a-z0-9.:-]{2,62}):([\x21-\x39\x3b-\x7e]+)$/
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url")
 
-/** The signed claim that a token is given for. Undefined if the key is none. */
+/** The signed claim to exchange for a token. Undefined if the private key is invalid. */
 const assertionOf = (file: KeyFile, audience: string, seconds: number): string | undefined => {
   const { client_email, private_key, private_key_id } = file
   const header = { alg: "RS256", typ: "JWT", ...(private_key_id === null ? {} : { kid: private_key_id }) }

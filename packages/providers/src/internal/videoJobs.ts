@@ -205,7 +205,10 @@ export const offer = <Handle extends JobHandle>(
 export interface Options<P, I> extends Pick<UpstreamHttp.Options, "authentication" | "reasonOf"> {
   /** The form of the upstream's ids, and an example of one. Default: any id. */
   readonly upstreamId?: { readonly pattern: RegExp; readonly example: string }
-  /** Whether the upstream reports tokens, so that a model may have a price per token. Default: false. */
+  /**
+   * Whether the upstream reports tokens, so that a model may have a price per token. Default:
+   * false.
+   */
   readonly countsTokens?: boolean
   /** The schema of a model's `parameters`. */
   readonly parameters: Schema.Codec<P, I> | ((model: VideoModel) => Schema.Codec<P, I>)
