@@ -175,6 +175,8 @@ const copyKey = (file: string, hash: string): void => {
     )
   }
   database.exec("COMMIT")
+  // Or the gateway's next commit would copy all of it into the file, within the measurement.
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
   database.close()
 }
 
