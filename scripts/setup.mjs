@@ -44,10 +44,13 @@ export const run = (command, args, { quiet = false } = {}) => {
 
 const readJson = (path) => JSON.parse(readFileSync(path, "utf8"))
 
-/** The folders that have a package.json of their own: the root, packages/*, apps/* and tests/*. */
+/** The folders that have packages. */
+export const groups = ["packages", "apps", "tests", "examples"]
+
+/** The folders that have a package.json of their own: the root and those of each group. */
 const workspaces = () => [
   root,
-  ...["packages", "apps", "tests"].flatMap((group) =>
+  ...groups.flatMap((group) =>
     readdirSync(join(root, group))
       .map((name) => join(root, group, name))
       .filter((folder) => existsSync(join(folder, "package.json")))

@@ -6,7 +6,7 @@
 // minutes and run in CI, which runs everything at once (`--all`), and before a release.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
-import { root, run, setup } from "./setup.mjs"
+import { groups, root, run, setup } from "./setup.mjs"
 
 const isAll = process.argv.includes("--all")
 const isRelease = process.argv.includes("--release")
@@ -15,7 +15,7 @@ const ofRelease = ["tests/faults", "tests/hostile"]
 /** The folders that have tests: the root has those of the workspace as a whole. */
 const tested = [
   root,
-  ...["packages", "apps", "tests"].flatMap((group) =>
+  ...groups.flatMap((group) =>
     readdirSync(join(root, group)).map((name) => join(root, group, name))
   )
 ].filter(

@@ -46,7 +46,7 @@ const filesOf = (pattern: string): ReadonlyArray<string> =>
 
 const documents = [
   ...filesOf("*.md"),
-  ...["docs", "packages", "apps", "tests"].flatMap((folder) => filesOf(`${folder}/**/*.md`))
+  ...["docs", "packages", "apps", "tests", "examples"].flatMap((folder) => filesOf(`${folder}/**/*.md`))
 ]
 
 it("lists each page of the documentation", () => {

@@ -21,7 +21,7 @@ export interface Manifest {
 export interface Package {
   /** The folder's name: `core`, `gateway`. */
   readonly name: string
-  readonly group: "packages" | "apps" | "tests"
+  readonly group: "packages" | "apps" | "tests" | "examples"
   readonly folder: string
   readonly manifest: Manifest
 }
@@ -42,7 +42,7 @@ const readManifest = (folder: string): Manifest => {
   return value
 }
 
-export const packages: ReadonlyArray<Package> = (["packages", "apps", "tests"] as const).flatMap((group) =>
+export const packages: ReadonlyArray<Package> = (["packages", "apps", "tests", "examples"] as const).flatMap((group) =>
   readdirSync(join(root, group))
     .map((name) => ({ name, group, folder: join(root, group, name) }))
     .filter(({ folder }) => existsSync(join(folder, "package.json")))

@@ -13,7 +13,7 @@ import { launchOptions } from "@model-gateway/test-services/Chromium"
 import { root, run, succeed } from "./support/Command.ts"
 import { examples } from "./support/Examples.ts"
 import { packages, type Project, projects } from "./support/Packed.ts"
-import { type Gateway, startGateway, startWorker } from "./support/Process.ts"
+import { type Gateway, startGateway, startWorker } from "@model-gateway/test-services/GatewayProcess"
 import { serve } from "./support/Site.ts"
 
 const installed = inject("installed")

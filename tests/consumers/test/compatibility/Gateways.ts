@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import OpenAI from "openai"
-import { type Gateway, startGateway } from "../support/Process.ts"
+import { type Gateway, startGateway } from "@model-gateway/test-services/GatewayProcess"
 
 /**
  * One client of each kind, as its documentation makes it: only the base URL and the key are ours.

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Gateway, startGateway } from "../support/Process.ts"
+import { type Gateway, startGateway } from "@model-gateway/test-services/GatewayProcess"
 
 const guide = readFileSync(join(import.meta.dirname, "../../../../docs/start/http.md"), "utf8")
 

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { perlProgram } from "@model-gateway/test-services/Perl"
-import { type Gateway, startGateway } from "../support/Process.ts"
+import { type Gateway, startGateway } from "@model-gateway/test-services/GatewayProcess"
 
 const Sampled = Schema.Struct({ "x-code-samples": Schema.Array(Schema.Struct({ source: Schema.String })) })
 const Paths = Schema.Record(Schema.String, Schema.Record(Schema.String, Sampled))

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { extname, join, normalize } from "node:path"
 import { buffer } from "node:stream/consumers"
-import type { Gateway } from "./Process.ts"
+import type { Gateway } from "@model-gateway/test-services/GatewayProcess"
 
 export interface Site {
   readonly origin: string

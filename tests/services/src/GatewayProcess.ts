@@ -1,9 +1,13 @@
-// What runs until the tests are through with it: a gateway, a worker.
+/**
+ * Processes that run until the tests that use them have ended: the gateway's executable, a worker,
+ * any other program.
+ */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { createRequire } from "node:module"
 import { join } from "node:path"
-import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
+import { fileURLToPath } from "node:url"
+import { childEnvironment } from "./ChildEnvironment.ts"
 
 export interface Running {
   /** Waits until its output matches; fails with all of it when the process ends before. */
@@ -11,13 +15,17 @@ export interface Running {
   readonly stop: () => Promise<void>
 }
 
-interface Options {
+/** Where a process runs. */
+export interface Options {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Of this process's settings it inherits none. Its file descriptor 3 counts as output too. */
-const start = (command: string, args: ReadonlyArray<string>, { cwd, env }: Options): Running => {
+/**
+ * Starts a program without the settings of this process. What it writes to file descriptor 3 counts
+ * as output.
+ */
+export const start = (command: string, args: ReadonlyArray<string>, { cwd, env }: Options): Running => {
   const child: ChildProcess = spawn(command, args, {
     cwd,
     env: { ...childEnvironment(), ...env },
@@ -81,11 +89,14 @@ export interface Executable {
 }
 
 const built: Executable = {
-  main: createRequire(import.meta.url).resolve("@model-gateway/gateway/dist/main.js"),
+  main: fileURLToPath(new URL("../../../apps/gateway/dist/main.js", import.meta.url)),
   node: process.execPath
 }
 
-/** The executable, on a free port. `settings` are environment variables. */
+/**
+ * The built executable, on a free port. `settings` are environment variables. A package whose tests
+ * call it has `@model-gateway/gateway` as a devDependency, so that it is built first.
+ */
 export const startGateway = async (
   dataDir: string,
   settings: Readonly<Record<string, string>> = {},
