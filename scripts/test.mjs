@@ -15,9 +15,7 @@ const ofRelease = ["tests/faults", "tests/hostile"]
 /** The folders that have tests: the root has those of the workspace as a whole. */
 const tested = [
   root,
-  ...groups.flatMap((group) =>
-    readdirSync(join(root, group)).map((name) => join(root, group, name))
-  )
+  ...groups.flatMap((group) => readdirSync(join(root, group)).map((name) => join(root, group, name)))
 ].filter(
   (folder) =>
     existsSync(join(folder, "vitest.config.ts")) && (isAll || ofRelease.includes(relative(root, folder)) === isRelease)
