@@ -92,7 +92,7 @@ export interface Webhook {
  * - `signature`: no signature matches. The body was changed, or the secret is another one.
  * - `secret`: a secret is not `whsec_` and base64. Correct the receiver's configuration.
  * - `event`: the signature matches, but the body is not an event of a video job.
- * - `body`: the body could not be read, or is larger than 1 MiB.
+ * - `body`: the body could not be read, is larger than 1 MiB, or was read or parsed before.
  *
  * Answer `secret` with a 500, and all others with a 400.
  *
@@ -236,34 +236,85 @@ export const verify = Effect.fnUntraced(function* ({
 
 const maxBodyBytes = 1_048_576
 
-const tooLarge = () => new WebhookError({ reason: "body", message: "The body is larger than 1 MiB." })
+const unreadable = (message: string) => new WebhookError({ reason: "body", message })
+
+const alreadyRead = () =>
+  unreadable("The body was read before. Receive webhooks before anything else reads or parses the body.")
+
+/** The chunks of a body. Not every browser can iterate over a `ReadableStream`. */
+async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader()
+  try {
+    while (true) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    await reader.cancel()
+  }
+}
 
 /** Reads a body, and stops as soon as it is too large. */
-const readBody = async (body: ReadableStream<Uint8Array> | null): Promise<Uint8Array> => {
-  const chunks: Array<Uint8Array> = []
+const readAll = async (chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> => {
+  const read: Array<Uint8Array> = []
   let size = 0
-  const reader = body?.getReader()
-  while (reader !== undefined) {
-    const { done, value } = await reader.read()
-    if (done) break
-    size += value.length
-    chunks.push(value)
-    if (size <= maxBodyBytes) continue
-    await reader.cancel()
-    throw tooLarge()
+  for await (const chunk of chunks) {
+    size += chunk.length
+    if (size > maxBodyBytes) throw unreadable("The body is larger than 1 MiB.")
+    read.push(chunk)
   }
   const whole = new Uint8Array(size)
   let offset = 0
-  for (const chunk of chunks) {
+  for (const chunk of read) {
     whole.set(chunk, offset)
     offset += chunk.length
   }
   return whole
 }
 
+const readBody = async (request: globalThis.Request | NodeRequest): Promise<string | Uint8Array> => {
+  if (isFetchRequest(request)) {
+    if (request.bodyUsed) throw alreadyRead()
+    return request.body === null ? "" : readAll(chunksOf(request.body))
+  }
+  const { body } = request
+  if (typeof body === "string" || body instanceof Uint8Array) return body
+  if (body !== undefined && body !== null) {
+    throw unreadable("The body was parsed. Only the bytes that were received can be verified: do not parse them.")
+  }
+  const chunks = request[Symbol.asyncIterator]?.bind(request)
+  if (chunks === undefined || request.readableDidRead === true) throw alreadyRead()
+  return readAll({ [Symbol.asyncIterator]: chunks })
+}
+
+const isFetchRequest = (request: globalThis.Request | NodeRequest): request is globalThis.Request =>
+  request.headers instanceof Headers
+
 /**
- * Verifies the webhook in a `Request` of the Fetch API. It reads the body, so the request cannot be
- * read again.
+ * A request on a server for Node: an `IncomingMessage`, or the request of a framework such as
+ * Express or Fastify.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface NodeRequest {
+  readonly headers: Exclude<Request["headers"], Headers>
+  /** What a body parser of the framework has made of the body: only text or bytes can be verified. */
+  readonly body?: unknown
+  /** The body, if no parser has read it. */
+  readonly [Symbol.asyncIterator]?: () => AsyncIterator<Uint8Array>
+  /** Whether someone has read it. */
+  readonly readableDidRead?: boolean
+}
+
+/**
+ * Verifies the webhook in a `Request` of the Fetch API, or in a request of Node, Express or Fastify.
+ * It reads the body, so the request cannot be read again.
+ *
+ * Call it before a body parser: JSON that was parsed and written again does not verify. If the body
+ * was read or parsed before, it fails with the reason `body`. What a parser has left as text or bytes,
+ * such as `express.raw()`, is verified.
  *
  * @example
  * ```ts
@@ -286,11 +337,11 @@ const readBody = async (body: ReadableStream<Uint8Array> | null): Promise<Uint8A
  * @category constructors
  * @since 0.1.0
  */
-export const fromRequest = (request: globalThis.Request, options: Options): Effect.Effect<Webhook, WebhookError> =>
+export const fromRequest = (
+  request: globalThis.Request | NodeRequest,
+  options: Options
+): Effect.Effect<Webhook, WebhookError> =>
   Effect.tryPromise({
-    try: () => readBody(request.body),
-    catch: (error) =>
-      error instanceof WebhookError
-        ? error
-        : new WebhookError({ reason: "body", message: "The body could not be read." })
+    try: () => readBody(request),
+    catch: (error) => (error instanceof WebhookError ? error : unreadable("The body could not be read."))
   }).pipe(Effect.flatMap((body) => verify({ ...options, headers: request.headers, body })))

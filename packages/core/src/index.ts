@@ -35,6 +35,7 @@ export * as Telemetry from "./Telemetry.ts"
 
 // The errors of calls.
 export * as ClientError from "./ClientError.ts"
+export * as ErrorResponse from "./ErrorResponse.ts"
 export * as GatewayError from "./GatewayError.ts"
 
 // Following a video job: its states, and the webhooks that report them.

@@ -3,6 +3,7 @@ import { Webhook } from "@model-gateway/core"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
+import { Readable } from "node:stream"
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`
 const former = `whsec_${Buffer.alloc(24, 2).toString("base64")}`
@@ -226,6 +227,68 @@ describe("a Request", () => {
       const error = yield* Effect.flip(Webhook.fromRequest(request(endless), { secret }))
       expect(error.reason).toBe("body")
       expect(pulled).toBeLessThan(32)
+    })
+  )
+
+  it.effect("whose body was read before is rejected, and the error says so", () =>
+    Effect.gen(function* () {
+      yield* at(now)
+      const parsed = request(body)
+      yield* Effect.promise(() => parsed.json())
+      const error = yield* Effect.flip(Webhook.fromRequest(parsed, { secret }))
+      expect([error.reason, error.message]).toEqual(["body", expect.stringContaining("read before")])
+    })
+  )
+})
+
+describe("a request of Node", () => {
+  const incoming = (...chunks: ReadonlyArray<string>) =>
+    Object.assign(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), { headers: headers() })
+
+  it.effect("is verified, also if a parser has left its bytes or its text", () =>
+    Effect.gen(function* () {
+      yield* at(now)
+      const requests = [
+        incoming(body.slice(0, 20), body.slice(20)),
+        { headers: headers(), body: Buffer.from(body) },
+        { headers: headers(), body }
+      ]
+      for (const request of requests) {
+        expect((yield* Webhook.fromRequest(request, { secret })).event).toEqual(event)
+      }
+    })
+  )
+
+  it.effect("that was parsed or read before is rejected, and the error says so", () =>
+    Effect.gen(function* () {
+      yield* at(now)
+      const read = incoming(body)
+      yield* Effect.promise(() => read.toArray())
+      const parsed = Object.assign(incoming(body), { body: event })
+      const errors = yield* Effect.forEach([read, parsed, { headers: headers() }], (request) =>
+        Effect.flip(Webhook.fromRequest(request, { secret }))
+      )
+      expect(errors.map(({ message, reason }) => [reason, /was (?:read|parsed)/.exec(message)?.[0]])).toEqual([
+        ["body", "was read"],
+        ["body", "was parsed"],
+        ["body", "was read"]
+      ])
+    })
+  )
+
+  it.effect("with a body that does not end is rejected after 1 MiB", () =>
+    Effect.gen(function* () {
+      yield* at(now)
+      let read = 0
+      const endless = async function* () {
+        while (true) {
+          read++
+          yield Buffer.alloc(65_536)
+        }
+      }
+      const request = Object.assign(Readable.from(endless()), { headers: headers() })
+      expect((yield* Effect.flip(Webhook.fromRequest(request, { secret }))).reason).toBe("body")
+      expect(read).toBeLessThan(40)
     })
   )
 })

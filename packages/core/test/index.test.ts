@@ -22,6 +22,7 @@ it("exports exactly these modules", () => {
     "Credits",
     "CurrentKey",
     "Destinations",
+    "ErrorResponse",
     "Files",
     "FileShapes",
     "Gateway",

@@ -1,2 +1,3 @@
 export * as NodeFile from "./NodeFile.ts"
 export * as NodeGateway from "./NodeGateway.ts"
+export * as NodeUpload from "./NodeUpload.ts"

@@ -23,18 +23,22 @@
  * @since 0.1.0
  */
 import {
+  ErrorResponse,
   Gateway,
   GatewayConfig,
   type GatewayClient,
   RetryPolicy,
   type Video,
   VideoProgress,
+  Webhook,
   WireNames
 } from "@model-gateway/core"
-import { Cause, Config, Context, Effect, Exit, Layer, ManagedRuntime, Redacted, Stream } from "effect"
+import { Cause, Config, Context, Effect, Exit, Layer, ManagedRuntime, Redacted, Scope, Stream } from "effect"
+import type { IncomingMessage } from "node:http"
 import type { ReadableStream } from "node:stream/web"
 import { type Open, toReadable } from "./internal/readable.ts"
 import * as NodeGateway from "./NodeGateway.ts"
+import * as NodeUpload from "./NodeUpload.ts"
 
 export { InvalidBaseUrl } from "@model-gateway/core/GatewayConfig"
 export { InvalidProxy } from "./NodeGateway.ts"
@@ -55,6 +59,7 @@ export {
   UpstreamTimeout
 } from "@model-gateway/core/GatewayError"
 export { NotCompleted as VideoNotCompleted } from "@model-gateway/core/VideoProgress"
+export { WebhookError } from "@model-gateway/core/Webhook"
 
 /**
  * Returns the text of a secret. New keys are secrets, which a log and `JSON.stringify` hide.
@@ -314,4 +319,102 @@ export const createClient = ({ apiKey, retryPolicy, ...options }: Options = {}):
       )
     )
   )
+}
+
+/**
+ * What a server answers its own caller after a call failed: `status`, `message` and `headers`.
+ * Undefined for an error that is not one of this module, which the framework handles.
+ *
+ * @example
+ * ```ts
+ * import { errorResponse } from "@model-gateway/node/promise"
+ *
+ * const respond = (error: unknown): Response => {
+ *   const answer = errorResponse(error)
+ *   if (answer === undefined) throw error
+ *   const { headers, message, status } = answer
+ *   return Response.json({ error: message }, { status, headers })
+ * }
+ * ```
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export const errorResponse: (error: unknown) => ErrorResponse.ErrorResponse | undefined = ErrorResponse.fromError
+
+// Neither needs a client, so these have no runtime of their own.
+// oxlint-disable-next-line no-restricted-properties
+const runPromise = Effect.runPromise
+
+/**
+ * Verifies a webhook of the gateway, and returns its event. Takes a `Request` of the Fetch API or a
+ * request of Node, Express or Fastify. Call it before a body parser: JSON that was parsed does not
+ * verify. Rejects with {@link WebhookError}.
+ *
+ * @example
+ * ```ts
+ * import { receiveWebhook } from "@model-gateway/node/promise"
+ *
+ * declare const secret: string
+ *
+ * const POST = async (request: Request) => {
+ *   const { event, id } = await receiveWebhook(request, { secret })
+ *   console.log(id, event.type, event.data.id)
+ *   return new Response(null, { status: 204 })
+ * }
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const receiveWebhook = (
+  request: Request | Webhook.NodeRequest,
+  options: Webhook.Options
+): Promise<Webhook.Webhook> => runPromise(Webhook.fromRequest(request, options))
+
+/**
+ * A received file. Delete it at the end with `remove()`, or with `await using` on Node 24 or newer.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Upload extends NodeUpload.Upload, AsyncDisposable {
+  /** Deletes the file from the disk. */
+  readonly remove: () => Promise<void>
+}
+
+/**
+ * Receives the file of a multipart form on the disk: see `NodeUpload` of `@model-gateway/node`.
+ * Rejects with `BadRequest` if the request is not a form with such a file, and with
+ * `PayloadTooLarge` if the file is too large.
+ *
+ * @example
+ * ```ts
+ * import { createClient, receiveUpload } from "@model-gateway/node/promise"
+ *
+ * const gateway = await createClient()
+ *
+ * const POST = async (request: Request) => {
+ *   await using upload = await receiveUpload(request)
+ *   const { file, filename } = upload
+ *   return Response.json(await gateway.transcribe({ model: "sandbox/tones", file, filename }))
+ * }
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const receiveUpload = async (
+  request: Request | IncomingMessage,
+  options?: NodeUpload.Options
+): Promise<Upload> => {
+  const scope = Scope.makeUnsafe()
+  const remove = () => runPromise(Scope.close(scope, Exit.void))
+  try {
+    const upload = await runPromise(Scope.provide(NodeUpload.fromRequest(request, options), scope))
+    return { ...upload, remove, [Symbol.asyncDispose]: remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
 }

@@ -2,13 +2,18 @@ import { ClientError, GatewayError, Generations, type Rerank, type Video } from 
 import {
   type Client,
   createClient,
+  errorResponse,
   InvalidBaseUrl,
   InvalidResponse,
   NotFound,
   type Options,
+  PayloadTooLarge,
   PaymentRequired,
+  receiveUpload,
+  receiveWebhook,
   reveal,
-  TransportError
+  TransportError,
+  WebhookError
 } from "@model-gateway/node/promise"
 import { getEventListeners, once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -289,5 +294,27 @@ describe("close", () => {
       expect(await connections()).toBe(1)
     }
     await expect.poll(connections).toBe(0)
+  })
+})
+
+describe("a server", () => {
+  it("receives an upload on the disk, and deletes it", async () => {
+    const form = new FormData()
+    form.append("file", new File(["hello"], "notes.txt"))
+    const request = () => new Request("http://127.0.0.1", { method: "POST", body: form })
+    const upload = await receiveUpload(request())
+    expect([upload.filename, await upload.file.text()]).toEqual(["notes.txt", "hello"])
+    await upload.remove()
+    expect(await rejection(upload.file.text())).toBeInstanceOf(Error)
+    const refused = await rejection(receiveUpload(request(), { maxBytes: 4 }))
+    expect(refused).toBeInstanceOf(PayloadTooLarge)
+    expect(errorResponse(refused)).toMatchObject({ status: 413 })
+  })
+
+  it("receives webhooks, and rejects requests that are none", async () => {
+    const request = new Request("http://127.0.0.1", { method: "POST", body: "{}" })
+    const error = await rejection(receiveWebhook(request, { secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }))
+    expect(error).toBeInstanceOf(WebhookError)
+    expect(errorResponse(error)).toMatchObject({ status: 400 })
   })
 })

@@ -1,0 +1,122 @@
+/**
+ * Receives a file that a caller of your server uploads in a multipart form, for `gateway.transcribe`
+ * and `gateway.uploadFile`.
+ *
+ * The file goes to the disk, not into memory. From there it is sent as often as needed: a body that
+ * can be read only once could not be sent again after a lost connection or a 503.
+ *
+ * @since 0.1.0
+ */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodeMultipart from "@effect/platform-node/NodeMultipart"
+import * as NodePath from "@effect/platform-node/NodePath"
+import { GatewayError } from "@model-gateway/core"
+import { Effect, Layer, type Scope } from "effect"
+import { Multipart } from "effect/http"
+import { openAsBlob } from "node:fs"
+import { IncomingMessage } from "node:http"
+import { Readable } from "node:stream"
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface Upload {
+  /** Is read from the disk while it is sent. Its `type` is the media type that the caller sent. */
+  readonly file: Blob
+  /** The name that the caller sent, for example for the audio format. It can be any text. */
+  readonly filename: string
+  /** The texts of the form. Of several with the same name, the first one. */
+  readonly fields: Readonly<Record<string, string>>
+}
+
+/**
+ * @category options
+ * @since 0.1.0
+ */
+export interface Options {
+  /** The largest file in bytes. Default: 25 MiB, the gateway's own default for audio. */
+  readonly maxBytes?: number | undefined
+  /** The name of the file in the form. Default: `file`. */
+  readonly name?: string | undefined
+}
+
+const Services = Layer.merge(NodeFileSystem.layer, NodePath.layer)
+
+const sourceOf = (request: Request | IncomingMessage) => {
+  if (request instanceof IncomingMessage) return { source: request, headers: request.headers }
+  const { body, headers } = request
+  const source = body === null ? Readable.from([]) : Readable.fromWeb(body)
+  return { source, headers: Object.fromEntries(headers) }
+}
+
+const invalid = (path: string, message: string) =>
+  new GatewayError.BadRequest({
+    error: { message: `${GatewayError.phrases[400]}: ${path}: ${message}`, metadata: { issues: [{ path, message }] } }
+  })
+
+const explain = (
+  { reason }: Multipart.MultipartError,
+  maxBytes: number
+): Effect.Effect<never, GatewayError.BadRequest | GatewayError.PayloadTooLarge> => {
+  switch (reason._tag) {
+    case "InternalError":
+      return Effect.die(reason.cause)
+    case "Parse":
+      return Effect.fail(invalid("body", "not a complete multipart form"))
+    default:
+      return Effect.fail(
+        new GatewayError.PayloadTooLarge({
+          error: { message: `${GatewayError.phrases[413]}: at most ${maxBytes} bytes` }
+        })
+      )
+  }
+}
+
+/**
+ * Reads the form of a request: of the Fetch API, as Next.js and Hono have it, or of Node, as Express
+ * has it (Fastify: `request.raw`). It must not have been read before.
+ *
+ * It fails with `BadRequest` if the request is not a form with such a file, and with
+ * `PayloadTooLarge` if the file is too large. The file is deleted when the scope closes.
+ *
+ * @example
+ * ```ts
+ * import { Transcription } from "@model-gateway/core"
+ * import { NodeUpload } from "@model-gateway/node"
+ * import { Effect } from "effect"
+ *
+ * const transcribe = (request: Request) =>
+ *   NodeUpload.fromRequest(request).pipe(
+ *     Effect.flatMap(({ file, filename }) => Transcription.transcribe({ model: "sandbox/tones", file, filename })),
+ *     Effect.scoped
+ *   )
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const fromRequest = (
+  request: Request | IncomingMessage,
+  { maxBytes = 26_214_400, name = "file" }: Options = {}
+): Effect.Effect<Upload, GatewayError.BadRequest | GatewayError.PayloadTooLarge, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { headers, source } = sourceOf(request)
+    const form = yield* NodeMultipart.persisted(source, headers).pipe(
+      Effect.provideContext(
+        Multipart.limitsServices({ maxFileSize: maxBytes, maxTotalSize: maxBytes + 1_048_576, maxParts: 100 })
+      ),
+      Effect.provide(Services),
+      Effect.catch((error) => explain(error, maxBytes))
+    )
+    const fields: Record<string, string> = {}
+    for (const [key, value] of Object.entries(form)) {
+      const first = typeof value === "string" ? value : value[0]
+      if (typeof first === "string") fields[key] = first
+    }
+    const values = form[name]
+    const file = typeof values === "object" ? values[0] : undefined
+    if (typeof file !== "object") return yield* Effect.fail(invalid(name, "the form has no such file"))
+    const blob = yield* Effect.promise(() => openAsBlob(file.path, { type: file.contentType }))
+    return { file: blob, filename: file.name, fields }
+  })
