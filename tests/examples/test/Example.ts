@@ -2,6 +2,7 @@
 import { type Running, start } from "@model-gateway/test-services/GatewayProcess"
 import { fileURLToPath } from "node:url"
 import { inject } from "vitest"
+import type { WebServer } from "./WebServer.ts"
 
 /** The folder of an example. */
 export const folderOf = (name: string): string => fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url))
@@ -21,3 +22,10 @@ export const run = (
   args: ReadonlyArray<string>,
   settings: Readonly<Record<string, string>> = {}
 ): Running => start(process.execPath, args, { cwd: folderOf(name), env: { ...environment(), ...settings } })
+
+/** Runs the web server of an example on a free port. */
+export const runServer = async (name: string): Promise<WebServer> => {
+  const running = run(name, ["src/server.ts"], { PORT: "0", WEBHOOK_SECRET: inject("gateway").webhookSecret })
+  const [, origin = ""] = await running.prints(/Listening on (http:\S+)/)
+  return { ...running, origin }
+}

@@ -3,6 +3,7 @@ import { startGateway } from "@model-gateway/test-services/GatewayProcess"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import type { TestProject } from "vitest/node"
 
 declare module "vitest" {
@@ -13,14 +14,31 @@ declare module "vitest" {
       /** An ordinary key of its first workspace. */
       readonly key: string
       readonly managementKey: string
+      /** Signs the webhooks of that workspace. They can be sent to `https://localhost`. */
+      readonly webhookSecret: string
     }
   }
 }
 
+const certificate = fileURLToPath(new URL("../../../apps/gateway/test/fixtures/receiver.crt", import.meta.url))
+
+const settings = { NODE_EXTRA_CA_CERTS: certificate, MODEL_GATEWAY_OUTBOUND_EXEMPT_HOSTS: "localhost" }
+
+const newWebhookSecret = async (origin: string, managementKey: string): Promise<string> => {
+  const response = await fetch(`${origin}/api/v1/workspaces/default/webhook-secret/rotate`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${managementKey}` }
+  })
+  const [secret] = /whsec_[\w+/=]+/.exec(await response.text()) ?? []
+  if (secret === undefined) throw new Error(`no webhook secret: ${response.status}`)
+  return secret
+}
+
 export const setup = async (project: TestProject) => {
   const folder = mkdtempSync(join(tmpdir(), "model-gateway-"))
-  const { key, managementKey, origin, stop } = await startGateway(folder)
-  project.provide("gateway", { origin, key, managementKey })
+  const { key, managementKey, origin, stop } = await startGateway(folder, settings)
+  const webhookSecret = await newWebhookSecret(origin, managementKey)
+  project.provide("gateway", { origin, key, managementKey, webhookSecret })
   return async () => {
     await stop()
     rmSync(folder, { recursive: true, force: true })
