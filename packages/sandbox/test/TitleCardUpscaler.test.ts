@@ -2,6 +2,7 @@ import { assert, describe, it, vi } from "@effect/vitest"
 import { gatewayCredential } from "@model-gateway/offers/Offer"
 import type { SubmittedVideo, VideoRequest } from "@model-gateway/offers/Video"
 import { Effect, Stream } from "effect"
+import * as Box from "../src/internal/titleCardBox.ts"
 import { makePicture } from "../src/internal/titleCardPicture.ts"
 import * as Renders from "../src/internal/titleCardRenders.ts"
 import * as Tag from "../src/internal/titleCardTag.ts"
@@ -140,7 +141,7 @@ describe("TitleCardUpscaler", () => {
   it.effect("upscales only what title-card made", () =>
     Effect.gen(function* () {
       const other = `${TitleCardUpscaler.id} is a sandbox model: it upscales only videos that sandbox/title-card made, unchanged`
-      const cut = Tag.write(frames, card)
+      const cut = Box.write(frames, card)
       for (const video of [frames, cut.subarray(0, frames.length), new Uint8Array(0), Buffer.from("no video at all")]) {
         assert.deepStrictEqual<unknown>(yield* issuesOf(source(video)), [{ path: at0, message: other }])
       }
@@ -160,7 +161,7 @@ describe("TitleCardUpscaler", () => {
         { path: at0, message: "the video is damaged: what sandbox/title-card wrote in it cannot be read" }
       ]
       const { upscaler } = yield* start
-      yield* upscaler.check(source(Tag.write(frames, card)))
+      yield* upscaler.check(source(Box.write(frames, card)))
       for (const change of [
         { width: 161 },
         { width: 62 },
@@ -175,11 +176,11 @@ describe("TitleCardUpscaler", () => {
         { creativity: -1 }
       ]) {
         assert.deepStrictEqual<unknown>(
-          [change, yield* issuesOf(source(Tag.write(frames, { ...card, ...change })))],
+          [change, yield* issuesOf(source(Box.write(frames, { ...card, ...change })))],
           [change, damaged]
         )
       }
-      const file = Buffer.from(Tag.write(frames, card))
+      const file = Buffer.from(Box.write(frames, card))
       const text = (from: string, to: string) => Buffer.from(file.toString("latin1").replace(from, to), "latin1")
       for (const changed of [
         text('"version":1', '"version":2'),
@@ -199,7 +200,7 @@ describe("TitleCardUpscaler", () => {
   it.effect("never crashes, wherever a byte of the file is changed", () =>
     Effect.gen(function* () {
       const { upscaler } = yield* start
-      const file = Buffer.from(Tag.write(frames, card))
+      const file = Buffer.from(Box.write(frames, card))
       for (let at = 0; at < file.length; at++) {
         for (const value of [0x00, 0x7f, 0xff]) {
           const changed = Buffer.from(file)
@@ -213,7 +214,7 @@ describe("TitleCardUpscaler", () => {
 
   it.effect("names the field that is out of bounds, or not a model's that upscales", () =>
     Effect.gen(function* () {
-      const given = source(Tag.write(frames, { ...card, width: 1280, height: 720 }))
+      const given = source(Box.write(frames, { ...card, width: 1280, height: 720 }))
       const { id } = TitleCardUpscaler
       const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } } as const
       const refused: ReadonlyArray<readonly [VideoRequest, string, string]> = [
@@ -259,7 +260,7 @@ describe("TitleCardUpscaler", () => {
       "😀".repeat(5000),
       "\ud800x".repeat(3000)
     ]) {
-      const read = Tag.read(Buffer.from(Tag.write(frames, { ...card, prompt })).toString("base64"))
+      const read = Tag.read(Buffer.from(Box.write(frames, { ...card, prompt })).toString("base64"))
       assert.isObject(read)
     }
   })

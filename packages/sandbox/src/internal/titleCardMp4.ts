@@ -2,16 +2,20 @@
  * Remuxes an encoded video so that it plays while loading, and so that the same video has the same
  * bytes.
  */
-import {
-  BufferSource,
-  BufferTarget,
-  EncodedPacketSink,
-  EncodedVideoPacketSource,
-  Input,
-  MP4,
-  Mp4OutputFormat,
-  Output
-} from "mediabunny"
+import type * as Mediabunny from "mediabunny"
+import { createRequire } from "node:module"
+
+const load = (): typeof Mediabunny => {
+  // This file of the package takes 0.1 seconds less to load than the 70 modules that `import` finds.
+  const loaded: unknown = createRequire(import.meta.url)("mediabunny")
+  const isMediabunny = (module: unknown): module is typeof Mediabunny =>
+    typeof module === "object" && module !== null && "Mp4OutputFormat" in module
+  if (!isMediabunny(loaded)) throw new Error("mediabunny has no Mp4OutputFormat")
+  return loaded
+}
+
+const { BufferSource, BufferTarget, EncodedPacketSink, EncodedVideoPacketSource, Input, MP4, Mp4OutputFormat, Output } =
+  load()
 
 export const repack = async (mp4: Uint8Array): Promise<Uint8Array> => {
   const input = new Input({ source: new BufferSource(mp4), formats: [MP4] })

@@ -1,10 +1,7 @@
-/**
- * The card in the file of its video, so that `sandbox/title-card-upscaler` can render it again: a
- * `uuid` box at the end of the MP4, with JSON. Programs that cut or encode videos drop boxes of
- * this kind, but copy comments. A comment would therefore say what the video no longer is.
- */
+/** Reads the card that `titleCardBox.ts` wrote in the file of its video. */
 import * as Schema from "effect/Schema"
-import { drawnPrompt, maxLongSide, maxShortSide, maxPromptLength, maxDuration, minSide } from "./titleCardBounds.ts"
+import { maxLongSide, maxShortSide, maxPromptLength, maxDuration, minSide } from "./titleCardBounds.ts"
+import { headLength, uuid } from "./titleCardBox.ts"
 
 const Side = Schema.Int.check(Schema.isBetween({ minimum: minSide, maximum: maxLongSide }), Schema.isMultipleOf(2))
 
@@ -24,11 +21,6 @@ const Tag = Schema.fromJsonString(Schema.Struct({ version: Schema.Literal(1), ca
 
 const decode = Schema.decodeUnknownOption(Tag)
 
-/** Identifies the box. */
-const uuid = Buffer.from("b5d3c6f27a0e4f0c9a41d7e85c2f6b13", "hex")
-
-const headLength = 8 + uuid.length
-
 /**
  * The maximum number of bytes of JSON that are read. A prompt takes at most three for each of its
  * units.
@@ -37,23 +29,6 @@ const maxBytes = 8192
 
 /** A file has three boxes and the card. Others may have been added. */
 const maxBoxes = 16
-
-/** The MP4 with its card at the end. */
-export const write = (mp4: Uint8Array, { creativity, duration, height, prompt, seed, width }: Card): Uint8Array => {
-  const card: Card = {
-    width,
-    height,
-    prompt: drawnPrompt(prompt),
-    duration,
-    seed,
-    ...(creativity === undefined ? {} : { creativity })
-  }
-  const json = Buffer.from(JSON.stringify({ version: 1, card }))
-  const head = Buffer.alloc(8)
-  head.writeUInt32BE(headLength + json.length)
-  head.write("uuid", 4, "latin1")
-  return new Uint8Array(Buffer.concat([mp4, head, uuid, json]))
-}
 
 /** Part of the file in base64, of which only this part is decoded. */
 const part = (base64: string, at: number, length: number): Buffer => {
