@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
-import { onTestFinished } from "vitest"
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest"
 
 const main = fileURLToPath(new URL("../dist/main.js", import.meta.url))
 
@@ -28,24 +28,44 @@ export interface Running {
   readonly prints: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 
-/** An empty folder for one test. */
-export const folder = (): string => {
+/** Registers what ends something. Default: vitest's, at the end of the test. */
+export type AtEnd = (end: () => void | PromiseLike<void>) => void
+
+/**
+ * What all tests of a file share, such as a gateway, because to start one takes a second. It is made
+ * before the first test, and ends after the last one in the reverse order.
+ */
+export const shared = <A>(make: (atEnd: AtEnd) => Promise<A>): (() => A) => {
+  const ends: Array<() => void | PromiseLike<void>> = []
+  let made: { readonly value: A } | undefined
+  beforeAll(async () => {
+    made = { value: await make((end) => void ends.unshift(end)) }
+  }, 60_000)
+  afterAll(async () => {
+    for (const end of ends) await end()
+  })
+  return () => (made ?? expect.fail("it is made before the first test")).value
+}
+
+/** An empty folder. */
+export const folder = (atEnd: AtEnd = onTestFinished): string => {
   const path = mkdtempSync(join(tmpdir(), "model-gateway-"))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  atEnd(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 
-/** Starts the executable without the settings of this process. It ends with the test. */
+/** Starts the executable without the settings of this process. */
 export const start = (
   args: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>> = {},
-  nodeOptions: ReadonlyArray<string> = []
+  nodeOptions: ReadonlyArray<string> = [],
+  atEnd: AtEnd = onTestFinished
 ): Running => {
   const child = spawn(process.execPath, [...nodeOptions, main, ...args], {
     env: { ...childEnvironment(), ...environment },
     stdio: ["ignore", "pipe", "pipe"]
   })
-  onTestFinished(() => void child.kill("SIGKILL"))
+  atEnd(() => void child.kill("SIGKILL"))
   let stdout = ""
   let stderr = ""
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk))
@@ -80,14 +100,22 @@ export interface Served extends Running {
   readonly port: number
 }
 
+/** How to serve. */
+export interface ServeOptions {
+  readonly port?: number
+  readonly nodeOptions?: ReadonlyArray<string>
+  readonly atEnd?: AtEnd
+}
+
 /** Serves on a free port, unless `port` is set, and answers when it listens. */
 export const serve = async (
   dataDir: string,
   args: ReadonlyArray<string> = [],
   environment?: Readonly<Record<string, string>>,
-  { nodeOptions, port: chosen = 0 }: { readonly port?: number; readonly nodeOptions?: ReadonlyArray<string> } = {}
+  { atEnd, nodeOptions, port: chosen = 0 }: ServeOptions = {}
 ): Promise<Served> => {
-  const running = start(["serve", "--port", `${chosen}`, "--data-dir", dataDir, ...args], environment, nodeOptions)
+  const all = ["serve", "--port", `${chosen}`, "--data-dir", dataDir, ...args]
+  const running = start(all, environment, nodeOptions, atEnd)
   const [, origin = "", port = ""] = await running.prints(/Model gateway at (http:\/\/127\.0\.0\.1:(\d+))\/api\/v1/)
   return { ...running, origin, port: Number(port) }
 }

@@ -7,11 +7,11 @@ import { join } from "node:path"
 import * as LoadSettings from "../src/LoadSettings.ts"
 import { Offered } from "../src/Offered.ts"
 import * as Offers from "../src/Offers.ts"
-import { folder } from "./Executable.ts"
+import { type AtEnd, folder } from "./Executable.ts"
 
 /** A settings file with this text. */
-export const fileOf = (text: string): string => {
-  const file = join(folder(), "gateway.json")
+export const fileOf = (text: string, atEnd?: AtEnd): string => {
+  const file = join(folder(atEnd), "gateway.json")
   writeFileSync(file, text)
   return file
 }

@@ -1,20 +1,20 @@
 /** `provider.options`, from the client through the executable to doubles of the providers. */
 import * as Video from "@model-gateway/core/Video"
 import { BadRequest, createClient } from "@model-gateway/node/promise"
-import { describe, expect, it, onTestFinished } from "vitest"
+import { describe, expect, it } from "vitest"
 import { silence } from "@model-gateway/test-services/Wav"
 import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
 import { startFalDouble } from "@model-gateway/test-doubles/FalDouble"
 import { fieldsOf, startOpenAiDouble } from "@model-gateway/test-doubles/OpenAiDouble"
 import { start as startVoyageDouble } from "@model-gateway/test-doubles/plain/Voyage"
-import { firstKey, folder, serve } from "./Executable.ts"
+import { firstKey, folder, serve, shared } from "./Executable.ts"
 import { fileOf } from "./Loaded.ts"
 
 const key = "upstream-secret-0123456789"
 
 const veo = "fal/fal-ai/veo3.1"
 
-const start = async () => {
+const started = shared(async (atEnd) => {
   const [cohere, voyage, openAi, fal] = await Promise.all([
     startCohereDouble({ keys: [key] }),
     startVoyageDouble({ keys: [key] }),
@@ -22,7 +22,7 @@ const start = async () => {
     startFalDouble({ keys: [key] })
   ])
   const doubles = [cohere, voyage, openAi, fal]
-  for (const double of doubles) onTestFinished(() => double.close())
+  for (const double of doubles) atEnd(() => double.close())
   const models = {
     "acme/rerank": {
       offers: [
@@ -31,7 +31,7 @@ const start = async () => {
       ]
     }
   }
-  const gateway = await serve(folder(), ["--config", fileOf(JSON.stringify({ models }))], {
+  const environment = {
     COHERE_API_KEY: key,
     COHERE_BASE_URL: cohere.url,
     VOYAGE_API_KEY: key,
@@ -40,19 +40,21 @@ const start = async () => {
     OPENAI_BASE_URL: `${openAi.url}/v1`,
     FAL_KEY: key,
     FAL_BASE_URL: fal.url
-  })
+  }
+  const config = fileOf(JSON.stringify({ models }), atEnd)
+  const gateway = await serve(folder(atEnd), ["--config", config], environment, { atEnd })
   const apiKey = await firstKey(gateway)
   const client = await createClient({ baseUrl: `${gateway.origin}/api/v1`, apiKey })
-  onTestFinished(() => client[Symbol.asyncDispose]())
+  atEnd(() => client[Symbol.asyncDispose]())
   const spent = async () => {
     const response = await fetch(`${gateway.origin}/api/v1/key`, { headers: { authorization: `Bearer ${apiKey}` } })
     return JSON.stringify(await response.json())
   }
   const calls = () => doubles.reduce((sum, { state }) => sum + state.requests.length, 0)
   return { client, cohere, voyage, openAi, fal, spent, calls }
-}
+})
 
-type Started = Awaited<ReturnType<typeof start>>
+type Started = ReturnType<typeof started>
 
 const rerank = ({ client }: Started, options: object, more: object = {}) =>
   client.rerank({
@@ -74,11 +76,11 @@ const film = ({ client }: Started, options: object) =>
 
 describe("provider.options", { timeout: 120_000 }, () => {
   it("reach the provider that serves a request as they are, and no other provider [spec M19 N42]", async () => {
-    const started = await start()
+    const gateway = started()
     const both = { cohere: { priority: 7 }, voyage: { truncation: false } }
-    await rerank(started, both)
-    await rerank(started, both, { only: ["voyage"] })
-    const [toCohere, toVoyage] = [started.cohere, started.voyage].map(({ state }): unknown =>
+    await rerank(gateway, both)
+    await rerank(gateway, both, { only: ["voyage"] })
+    const [toCohere, toVoyage] = [gateway.cohere, gateway.voyage].map(({ state }): unknown =>
       JSON.parse(state.requests[0]?.text ?? "")
     )
     expect(toCohere).toMatchObject({ priority: 7 })
@@ -86,8 +88,8 @@ describe("provider.options", { timeout: 120_000 }, () => {
     expect(toVoyage).toMatchObject({ truncation: false })
     expect(toVoyage).not.toHaveProperty("priority")
 
-    await transcribe(started, { openai: { prompt: "Ünal", include: ["logprobs"] } })
-    const form = started.openAi.state.requests[0] ?? expect.fail("no form was sent")
+    await transcribe(gateway, { openai: { prompt: "Ünal", include: ["logprobs"] } })
+    const form = gateway.openAi.state.requests[0] ?? expect.fail("no form was sent")
     expect(fieldsOf(form)).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ name: "prompt", value: "Ünal" }),
@@ -95,10 +97,10 @@ describe("provider.options", { timeout: 120_000 }, () => {
       ])
     )
 
-    let job = await film(started, { fal: { negative_prompt: "rain", safety: { level: ["low"] } } })
-    while (!Video.isFinal(job.status)) job = await started.client.getVideo(job.id, { wait: "30 seconds" })
+    let job = await film(gateway, { fal: { negative_prompt: "rain", safety: { level: ["low"] } } })
+    while (!Video.isFinal(job.status)) job = await gateway.client.getVideo(job.id, { wait: "30 seconds" })
     expect(job.status).toBe("completed")
-    const posted = started.fal.state.requests.find(({ method }) => method === "POST")
+    const posted = gateway.fal.state.requests.find(({ method }) => method === "POST")
     expect(JSON.parse(posted?.text ?? "")).toEqual({
       prompt: "a harbor",
       duration: "4s",
@@ -110,17 +112,17 @@ describe("provider.options", { timeout: 120_000 }, () => {
   })
 
   it("are a 400 that names the field, before anything is called or charged, if they change price, receiver or credential [spec M19 N42]", async () => {
-    const started = await start()
-    const before = await started.spent()
+    const gateway = started()
+    const before = [gateway.calls(), await gateway.spent()]
     const cases = [
-      [() => rerank(started, { cohere: { model: "other" } }), "provider.options.cohere.model"],
+      [() => rerank(gateway, { cohere: { model: "other" } }), "provider.options.cohere.model"],
       // The second provider of the model, which could serve the request as well.
-      [() => rerank(started, { voyage: { top_k: 1 } }), "provider.options.voyage.top_k"],
-      [() => rerank(started, { cohere: { a: "x".repeat(16_384) } }), "provider.options.cohere"],
-      [() => transcribe(started, { openai: { stream: true } }), "provider.options.openai.stream"],
-      [() => transcribe(started, { openai: { api_key: "x" } }), "provider.options.openai.api_key"],
-      [() => film(started, { fal: { duration: "8s" } }), "provider.options.fal.duration"],
-      [() => film(started, { fal: { webhook_url: "https://example.com" } }), "provider.options.fal.webhook_url"]
+      [() => rerank(gateway, { voyage: { top_k: 1 } }), "provider.options.voyage.top_k"],
+      [() => rerank(gateway, { cohere: { a: "x".repeat(16_384) } }), "provider.options.cohere"],
+      [() => transcribe(gateway, { openai: { stream: true } }), "provider.options.openai.stream"],
+      [() => transcribe(gateway, { openai: { api_key: "x" } }), "provider.options.openai.api_key"],
+      [() => film(gateway, { fal: { duration: "8s" } }), "provider.options.fal.duration"],
+      [() => film(gateway, { fal: { webhook_url: "https://example.com" } }), "provider.options.fal.webhook_url"]
     ] as const
     for (const [call, path] of cases) {
       const error: unknown = await call().then(
@@ -130,13 +132,13 @@ describe("provider.options", { timeout: 120_000 }, () => {
       expect(error).toBeInstanceOf(BadRequest)
       expect(error).toMatchObject({ error: { metadata: { issues: [{ path }] } } })
     }
-    expect([started.calls(), await started.spent()]).toEqual([0, before])
+    expect([gateway.calls(), await gateway.spent()]).toEqual(before)
     // An entry for a provider that the request excludes is not sent, and not read.
-    await rerank(started, { voyage: { top_k: 1 } }, { ignore: ["voyage"] })
+    await rerank(gateway, { voyage: { top_k: 1 } }, { ignore: ["voyage"] })
   })
 
   it("are listed with the names that the provider documents", async () => {
-    const { client } = await start()
+    const { client } = started()
     const { data: models } = await client.listVideoModels()
     const passed = Object.fromEntries(
       models.map(({ allowed_passthrough_parameters, id }) => [id, allowed_passthrough_parameters])

@@ -4,7 +4,7 @@
  */
 import * as Models from "@model-gateway/core/Models"
 import { Schema } from "effect"
-import { expect, it, onTestFinished } from "vitest"
+import { expect, it } from "vitest"
 import { wavHeader } from "@model-gateway/test-services/Wav"
 import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
 import { startDeepgramDouble } from "@model-gateway/test-doubles/DeepgramDouble"
@@ -18,7 +18,7 @@ import { startModelArkDouble } from "@model-gateway/test-doubles/ModelArkDouble"
 import { startRunwayDouble } from "@model-gateway/test-doubles/RunwayDouble"
 import { startVertexDouble } from "@model-gateway/test-doubles/VertexDouble"
 import { startXaiDouble } from "@model-gateway/test-doubles/XaiDouble"
-import { firstKey, folder, serve } from "./Executable.ts"
+import { firstKey, folder, serve, shared } from "./Executable.ts"
 import { waysTo } from "./Ways.ts"
 
 const key = "upstream-secret-0123456789"
@@ -35,16 +35,57 @@ const postWith = ({ state }: Double, prompt: string): string =>
   state.requests.find(({ method, text }) => method === "POST" && text.includes(prompt))?.text ??
   expect.fail("nothing was sent")
 
-const start = async (doubles: ReadonlyArray<Double>, environment: Readonly<Record<string, string>>) => {
-  for (const double of doubles) onTestFinished(() => double.close())
-  const gateway = await serve(folder(), ["--initial-credits", "100"], environment)
-  const apiKey = await firstKey(gateway)
-  return { gateway, apiKey, both: await waysTo(gateway.origin, apiKey) }
+/** A gateway with a double of each vendor. */
+const started = shared(async (atEnd) => {
+  const doubles = {
+    ark: await startModelArkDouble({ keys }),
+    cohere: await startCohereDouble({ keys }),
+    deepgram: await startDeepgramDouble({ keys }),
+    fal: await startFalDouble({ keys }),
+    google: await startGoogleDouble({ keys }),
+    jina: await startJinaDouble({ keys }),
+    openAi: await startOpenAiDouble({ keys }),
+    replicate: await startReplicateDouble({ keys }),
+    runway: await startRunwayDouble({ keys, polls: 1 }),
+    vertex: await startVertexDouble({ keys: [] }),
+    xai: await startXaiDouble({ keys })
+  }
+  for (const double of Object.values(doubles)) atEnd(() => double.close())
+  const environment = {
+    ARK_API_KEY: key,
+    ARK_BASE_URL: `${doubles.ark.url}/api/v3`,
+    COHERE_API_KEY: key,
+    COHERE_BASE_URL: doubles.cohere.url,
+    DEEPGRAM_API_KEY: key,
+    DEEPGRAM_BASE_URL: `${doubles.deepgram.url}/v1`,
+    FAL_KEY: key,
+    FAL_BASE_URL: doubles.fal.url,
+    GEMINI_API_KEY: key,
+    GEMINI_BASE_URL: `${doubles.google.url}/v1beta`,
+    JINA_API_KEY: key,
+    JINA_BASE_URL: `${doubles.jina.url}/v1`,
+    OPENAI_API_KEY: key,
+    OPENAI_BASE_URL: `${doubles.openAi.url}/v1`,
+    REPLICATE_API_TOKEN: key,
+    REPLICATE_BASE_URL: `${doubles.replicate.url}/v1`,
+    RUNWAYML_API_SECRET: key,
+    RUNWAYML_BASE_URL: doubles.runway.url,
+    VERTEX_SERVICE_ACCOUNT: Buffer.from(JSON.stringify(doubles.vertex.serviceAccount())).toString("base64"),
+    VERTEX_BASE_URL: doubles.vertex.url,
+    XAI_API_KEY: key,
+    XAI_BASE_URL: `${doubles.xai.url}/v1`
+  }
+  const gateway = await serve(folder(atEnd), ["--initial-credits", "1000"], environment, { atEnd })
+  return { ...doubles, gateway, apiKey: await firstKey(gateway) }
+})
+
+const connect = async () => {
+  const all = started()
+  return { ...all, both: await waysTo(all.gateway.origin, all.apiKey) }
 }
 
 it("ranks images at a vendor, by link and as data [spec L4]", async () => {
-  const jina = await startJinaDouble({ keys })
-  const { apiKey, both, gateway } = await start([jina], { JINA_API_KEY: key, JINA_BASE_URL: `${jina.url}/v1` })
+  const { apiKey, both, gateway, jina } = await connect()
   const model = "jina/jina-reranker-m0"
   const linked = { image: "https://example.com/green/tea.png" }
   const pixels = Buffer.from("a small picture").toString("base64")
@@ -68,8 +109,7 @@ it("ranks images at a vendor, by link and as data [spec L4]", async () => {
 })
 
 it("says of a rerank what the vendor's bill or rule says, and invents no count [spec E7 E8]", async () => {
-  const cohere = await startCohereDouble({ keys })
-  const { both } = await start([cohere], { COHERE_API_KEY: key, COHERE_BASE_URL: cohere.url })
+  const { both, cohere } = await connect()
   const short = ["coffee", "tea"]
   // Cohere splits long documents and counts the parts: perhaps more than the 100 of a unit.
   const long = Array.from({ length: 60 }, () => "tea ".repeat(600))
@@ -93,13 +133,7 @@ it("says of a rerank what the vendor's bill or rule says, and invents no count [
 })
 
 it("names in warnings the temperature that a vendor does not take [spec M13]", async () => {
-  const [deepgram, openAi] = await Promise.all([startDeepgramDouble({ keys }), startOpenAiDouble({ keys })])
-  const { both } = await start([deepgram, openAi], {
-    DEEPGRAM_API_KEY: key,
-    DEEPGRAM_BASE_URL: `${deepgram.url}/v1`,
-    OPENAI_API_KEY: key,
-    OPENAI_BASE_URL: `${openAi.url}/v1`
-  })
+  const { both, deepgram, openAi } = await connect()
   const samples = "speech: one cup of tea, please."
   const wav = Buffer.concat([wavHeader({ rate: 16_000, size: samples.length }), Buffer.from(samples)])
   const request = { input_audio: { data: wav.toString("base64"), format: "wav" }, temperature: 0.5 } as const
@@ -114,8 +148,7 @@ it("names in warnings the temperature that a vendor does not take [spec M13]", a
 })
 
 it("takes a seed at every video model, and names in warnings where it is ignored [spec N34]", async () => {
-  const fal = await startFalDouble({ keys })
-  const { both } = await start([fal], { FAL_KEY: key, FAL_BASE_URL: fal.url })
+  const { both, fal } = await connect()
   await Promise.all(
     both.flatMap(({ finalVideo, submitVideo }, way) =>
       (
@@ -135,23 +168,7 @@ it("takes a seed at every video model, and names in warnings where it is ignored
 })
 
 it("takes references at every video vendor, and names in warnings those that it ignores [spec N31 N33]", async () => {
-  const doubles = await Promise.all([
-    startFalDouble({ keys }),
-    startReplicateDouble({ keys }),
-    startRunwayDouble({ keys, polls: 1 }),
-    startGoogleDouble({ keys })
-  ])
-  const [fal, replicate, runway, google] = doubles
-  const { both } = await start(doubles, {
-    FAL_KEY: key,
-    FAL_BASE_URL: fal.url,
-    REPLICATE_API_TOKEN: key,
-    REPLICATE_BASE_URL: `${replicate.url}/v1`,
-    RUNWAYML_API_SECRET: key,
-    RUNWAYML_BASE_URL: runway.url,
-    GEMINI_API_KEY: key,
-    GEMINI_BASE_URL: `${google.url}/v1beta`
-  })
+  const { both, fal, google, replicate, runway } = await connect()
   const audio = { type: "audio_url", audio_url: { url: "https://example.com/a.mp3" } } as const
   const clip = { type: "video_url", video_url: { url: "https://example.com/b.mp4" } } as const
   const still = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } } as const
@@ -190,20 +207,7 @@ it("takes references at every video vendor, and names in warnings those that it 
 }, 180_000)
 
 it("charges what a vendor says of a video, and stores one that is in the answer", async () => {
-  const doubles = await Promise.all([
-    startXaiDouble({ keys }),
-    startModelArkDouble({ keys }),
-    startVertexDouble({ keys: [] })
-  ])
-  const [xai, ark, google] = doubles
-  const { apiKey, both, gateway } = await start(doubles, {
-    XAI_API_KEY: key,
-    XAI_BASE_URL: `${xai.url}/v1`,
-    ARK_API_KEY: key,
-    ARK_BASE_URL: `${ark.url}/api/v3`,
-    VERTEX_SERVICE_ACCOUNT: Buffer.from(JSON.stringify(google.serviceAccount())).toString("base64"),
-    VERTEX_BASE_URL: google.url
-  })
+  const { apiKey, both, gateway, vertex } = await connect()
   const priced = [
     ["xai/grok-imagine-video", 2, 0.1],
     ["modelark/dreamina-seedance-2-0-fast-260128", 4, 0.48888],
@@ -229,7 +233,7 @@ it("charges what a vendor says of a video, and stores one that is in the answer"
   expect(results[0]).toMatchObject({ index: 1, relevance_score: 1 })
   const samples = "speech: one cup of tea"
   const wav = Buffer.concat([wavHeader({ rate: 16_000, size: samples.length }), Buffer.from(samples)])
-  google.next({ body: { results: [{ alternatives: [{ transcript: "one cup of tea" }], languageCode: "en-us" }] } })
+  vertex.next({ body: { results: [{ alternatives: [{ transcript: "one cup of tea" }], languageCode: "en-us" }] } })
   const { text } = await transcribe({
     model: "vertex/chirp_2",
     input_audio: { data: wav.toString("base64"), format: "wav" }

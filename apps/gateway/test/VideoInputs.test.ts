@@ -5,10 +5,10 @@
 import type * as Video from "@model-gateway/core/Video"
 import * as VideoModels from "@model-gateway/core/VideoModels"
 import { Schema } from "effect"
-import { describe, expect, it, onTestFinished } from "vitest"
+import { describe, expect, it } from "vitest"
 import { startFalDouble } from "@model-gateway/test-doubles/FalDouble"
 import { mp4Uri } from "@model-gateway/test-doubles/Mp4Double"
-import { firstKey, folder, serve } from "./Executable.ts"
+import { firstKey, folder, serve, shared } from "./Executable.ts"
 import { type Way, waysTo } from "./Ways.ts"
 
 const key = "fal-secret-0123456789"
@@ -31,11 +31,16 @@ const sizeOf = (mp4: Buffer): string => {
   return `${mp4.readUInt16BE(entry + 28)}x${mp4.readUInt16BE(entry + 30)}`
 }
 
-const start = async () => {
+const started = shared(async (atEnd) => {
   const fal = await startFalDouble({ keys: [key] })
-  onTestFinished(() => fal.close())
-  const gateway = await serve(folder(), [], { FAL_KEY: key, FAL_BASE_URL: fal.url })
-  const apiKey = await firstKey(gateway)
+  atEnd(() => fal.close())
+  const environment = { FAL_KEY: key, FAL_BASE_URL: fal.url }
+  const gateway = await serve(folder(atEnd), ["--initial-credits", "100"], environment, { atEnd })
+  return { fal, gateway, apiKey: await firstKey(gateway) }
+})
+
+const connect = async () => {
+  const { apiKey, fal, gateway } = started()
   const get = (path: string) =>
     fetch(`${gateway.origin}/api/v1${path}`, { headers: { authorization: `Bearer ${apiKey}` } })
   const videoModels = async () => asList(await (await get("/videos/models")).json()).data
@@ -72,7 +77,7 @@ const start = async () => {
 
 describe("POST /videos at a real model", { timeout: 120_000 }, () => {
   it("ignores what the provider does not take, with warnings, and forwards what it takes [spec N30 N31 N32 N33 N34]", async () => {
-    const { both } = await start()
+    const { both } = await connect()
     const warnings = [
       `input_references: ${ltx} takes no audio references, so they were ignored.`,
       `input_references: ${ltx} takes no video references, so they were ignored.`,
@@ -93,7 +98,7 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
   })
 
   it("takes an exact size in place of resolution and aspect ratio, from the model's table [spec N20 N35 N36]", async () => {
-    const { both, videoModels } = await start()
+    const { both, videoModels } = await connect()
     for (const { make, refused } of both) {
       expect((await make({ model: veo, size: "1080x1920" })).sent).toMatchObject({
         resolution: "1080p",
@@ -114,7 +119,7 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
   })
 
   it("has 768p and 2K where a vendor has them, and lists them [spec N20]", async () => {
-    const { both, videoModels } = await start()
+    const { both, videoModels } = await connect()
     const listed = (await videoModels()).filter(({ id }) => id.startsWith("fal/"))
     const having = (resolution: Video.Resolution) =>
       listed.flatMap(({ id, supported_resolutions }) => (supported_resolutions?.includes(resolution) ? [id] : []))
@@ -136,7 +141,7 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
   })
 
   it("upscales a given video, and charges its length [spec N37 N39]", async () => {
-    const { both, get, videoModels } = await start()
+    const { both, get, videoModels } = await connect()
     const topaz = "fal/topaz/upscale/video/creative"
     const listed = (await videoModels()).filter(({ capabilities }) => capabilities?.upscale === true)
     expect(listed.map(({ id }) => id).toSorted()).toEqual([topaz, "sandbox/title-card-upscaler"])
@@ -185,7 +190,7 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
   })
 
   it("upscales a title card that the sandbox made, and no other video [spec N37 N39]", async () => {
-    const { both, download, videoModels } = await start()
+    const { both, download, videoModels } = await connect()
     const model = "sandbox/title-card-upscaler"
     const source = (url: string) => ({
       model,
@@ -221,7 +226,7 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
   })
 
   it("refuses two images for one frame [spec N26]", async () => {
-    const { both } = await start()
+    const { both } = await connect()
     const frame = { ...still, frame_type: "first_frame" } as const
     const kling = "fal/fal-ai/kling-video/v2.5-turbo/pro/image-to-video"
     for (const { refused } of both) {
@@ -231,7 +236,7 @@ describe("POST /videos at a real model", { timeout: 120_000 }, () => {
   })
 
   it("ignores images as references of a title card, with warnings, and refuses them where no provider of a model takes them [spec N31 N33]", async () => {
-    const { both } = await start()
+    const { both } = await connect()
     for (const { make, refused } of both) {
       const card = { model: "sandbox/title-card", prompt: "Dawn", duration: 1, size: "160x90" }
       const { first } = await make({ ...card, input_references: [still, audio] })
