@@ -90,7 +90,8 @@ describe.runIf(hasS3())("the service on S3", () => {
     withService((kept) =>
       Effect.gen(function* () {
         const { ask } = yield* TestGateway
-        const submitted = yield* post("/api/v1/videos", { model: "sandbox/title-card", prompt: "a harbor" })
+        const film = { model: "sandbox/title-card", prompt: "a harbor", duration: 1, resolution: "480p" }
+        const submitted = yield* post("/api/v1/videos", film)
         expect(submitted.status, submitted.text).toBe(202)
         const { id } = decodeJob(submitted.text)
         const job = yield* Effect.repeat(

@@ -36,12 +36,12 @@ const killedWhenItSpeaks = (folder: string, location: string, jobId: string, how
   runAndKill("video/fixtures/worker.ts", folder, location, jobId, how)
 
 /** A title card, for a cent a second. */
-const submitCard = Effect.fnUntraced(function* (duration: number, resolution: "480p" | "720p") {
+const submitCard = Effect.fnUntraced(function* (duration: number) {
   const by = yield* payer()
   const job = yield* (yield* VideoJobs).submit(
     {
       owner: by,
-      request: { model: "sandbox/title-card", prompt: "a harbor", duration, resolution },
+      request: { model: "sandbox/title-card", prompt: "a harbor", duration, resolution: "480p" },
       candidates: [
         { provider: "sandbox", upstream_model: "sandbox/title-card", cost_micro: duration * 10_000, duration }
       ],
@@ -98,20 +98,20 @@ describe.concurrent("video jobs of several processes", () => {
         const location = yield* create
         const sandbox = yield* Sandbox.make()
         const process = layerAt(location, [sandbox], VideoQueue.layerSql, objectsIn(folder))
-        const { by, id } = yield* Effect.provide(submitCard(8, "720p"), Layer.fresh(process))
+        const { by, id } = yield* Effect.provide(submitCard(5), Layer.fresh(process))
         expect(yield* killedWhenItSpeaks(folder, location, id, "work")).toMatch(/^rendering 0\.\d+/)
 
         yield* Effect.gen(function* () {
           const accounting = yield* Accounting
-          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 1_000_000, reserved: 80_000 })
+          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 1_000_000, reserved: 50_000 })
           const [job] = yield* untilFinal([id])
           expect(job).toMatchObject({ status: "completed", error: null })
           const objects = yield* ObjectStore
           const output = job?.outputs[0]
           expect((yield* objects.open(output?.object_key ?? "")).bytes).toBe(output?.bytes)
           const usage = yield* TestLedger.usageOf({ workspaceId: by.workspaceId })
-          expect(usage).toMatchObject([{ jobId: id, cost: 80_000 }])
-          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 920_000, reserved: 0 })
+          expect(usage).toMatchObject([{ jobId: id, cost: 50_000 }])
+          expect(yield* accounting.balanceOf(by.workspaceId)).toMatchObject({ balance: 950_000, reserved: 0 })
         }).pipe(Effect.provide(VideoWorker.layerBackground().pipe(Layer.provideMerge(Layer.fresh(process)))))
       }).pipe(Effect.scoped),
     120_000
@@ -125,7 +125,7 @@ describe.concurrent("video jobs of several processes", () => {
         const location = yield* create
         const sandbox = yield* Sandbox.make()
         const process = layerAt(location, [sandbox], VideoQueue.layerSql, objectsIn(folder))
-        const { by, id } = yield* Effect.provide(submitCard(1, "480p"), Layer.fresh(process))
+        const { by, id } = yield* Effect.provide(submitCard(1), Layer.fresh(process))
         const said = yield* killedWhenItSpeaks(folder, location, id, "hang")
         expect(said).toMatch(/^accepted "card_/)
         const left = Effect.flatMap(VideoJobs, (jobs) => jobs.find(id))
