@@ -16,7 +16,7 @@ import {
   Video,
   VideoProgress
 } from "@model-gateway/core"
-import { Effect, Fiber, Schema, Stream, Struct } from "effect"
+import { Effect, Fiber, Record, Schema, Stream, Struct } from "effect"
 import { TestClock } from "effect/testing"
 import * as Stub from "./stub.ts"
 
@@ -43,6 +43,13 @@ const keyRecord = {
   usage_weekly: 1,
   usage_monthly: 2.5
 }
+
+/** The fields of a record that may be null, each with null. */
+const valueless = ({ fields }: { readonly fields: { readonly [name: string]: Schema.Schema<unknown> } }) =>
+  Record.map(
+    Record.filter(fields, (field) => Schema.is(field)(null)),
+    () => null
+  )
 
 const job = { id: "v_1", polling_url: "/api/v1/videos/v_1", status: "pending" }
 const segment = { id: 0, start: 0, end: 1, text: "a" }
@@ -219,17 +226,9 @@ describe("the client decodes", () => {
     created_at,
     updated_at: created_at
   }
-  const valueless = {
-    limit: null,
-    limit_remaining: null,
-    guardrail_id: null,
-    creator_user_id: null,
-    external_user: null,
-    expires_at: null
-  }
 
   it("lists of keys with unknown periods, other offsets, and without what has no value", () => {
-    const decoded = { ...listed, ...valueless }
+    const decoded = { ...valueless(Keys.Key), ...listed }
     const page = { data: [listed], has_more: false }
     expect(Schema.decodeUnknownSync(Keys.listKeysOperation.success)(page)).toEqual({ ...page, data: [decoded] })
     for (const operation of [Keys.getKeyOperation, Keys.updateKeyOperation]) {
@@ -251,16 +250,7 @@ describe("the client decodes", () => {
       created_at,
       updated_at: created_at
     }
-    const decoded = {
-      ...sent,
-      description: null,
-      workspace_id: null,
-      limit_usd: null,
-      allowed_models: null,
-      ignored_models: null,
-      allowed_providers: null,
-      ignored_providers: null
-    }
+    const decoded = { ...valueless(Guardrails.Guardrail), ...sent }
     const page = { data: [sent], total_count: 1 }
     expect(Schema.decodeUnknownSync(Guardrails.listGuardrailsOperation.success)(page)).toEqual({
       ...page,
