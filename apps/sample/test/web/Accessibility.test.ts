@@ -1,7 +1,7 @@
 // The page can be used with a keyboard and a screen reader, on narrow and wide screens, in light
 // and dark, and its layout does not shift.
 import { describe, expect, it } from "vitest"
-import { findings, loadAxe } from "./support/Axe.ts"
+import { findings, findingsInBoth, loadAxe } from "./support/Axe.ts"
 import { fixture, hasBrowser } from "./support/Fixture.ts"
 import * as Panels from "./support/Panels.ts"
 import { places, type Site } from "./support/Site.ts"
@@ -24,24 +24,22 @@ const widths = { narrow: { width: 360, height: 740 }, wide: { width: 1440, heigh
 describe.runIf(hasBrowser)("everybody", () => {
   const { enter, gateway, visit } = fixture()
 
-  it.each([
-    ["light", "narrow"],
-    ["light", "wide"],
-    ["dark", "narrow"],
-    ["dark", "wide"]
-  ] as const)("in %s, %s: axe finds nothing, and nothing sticks out", async (colorScheme, width) => {
-    const site = await visit({ colorScheme, viewport: widths[width] })
-    await loadAxe(site.page)
-    expect(await findings(site.page)).toEqual([])
-    await site.signIn(gateway().apiKey)
-    await everyPanel(site, gateway())
-    for (const place of places) {
-      await site.go(place)
-      expect([place, await findings(site.page)]).toEqual([place, []])
-      const wide = await site.page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-      expect([place, wide]).toEqual([place, Math.min(0, wide)])
+  it.each(["narrow", "wide"] as const)(
+    "in light and dark, %s: axe finds nothing, and nothing sticks out",
+    async (width) => {
+      const site = await visit({ viewport: widths[width] })
+      await loadAxe(site.page)
+      expect(await findingsInBoth(site.page)).toEqual({ light: [], dark: [] })
+      await site.signIn(gateway().apiKey)
+      await everyPanel(site, gateway())
+      for (const place of places) {
+        await site.go(place)
+        expect([place, await findingsInBoth(site.page)]).toEqual([place, { light: [], dark: [] }])
+        const wide = await site.page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+        expect([place, wide]).toEqual([place, Math.min(0, wide)])
+      }
     }
-  })
+  )
 
   it.each(["light", "dark"] as const)("in %s, while something runs: axe finds nothing either", async (colorScheme) => {
     const site = await enter({ colorScheme })

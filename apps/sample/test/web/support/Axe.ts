@@ -20,3 +20,11 @@ export const findings = (page: Page): Promise<ReadonlyArray<string>> =>
       nodes.map((node) => `${impact} ${id}: ${help}: ${node.html} ${node.failureSummary}`)
     )
   })
+
+/** The problems of the current page in light and in dark. It follows the system at once. */
+export const findingsInBoth = async (page: Page) => {
+  await page.emulateMedia({ colorScheme: "dark" })
+  const dark = await findings(page)
+  await page.emulateMedia({ colorScheme: "light" })
+  return { dark, light: await findings(page) }
+}
