@@ -39,6 +39,9 @@ export const setup = async (project: TestProject) => {
   const { key, managementKey, origin, stop } = await startGateway(folder, settings)
   const webhookSecret = await newWebhookSecret(origin, managementKey)
   project.provide("gateway", { origin, key, managementKey, webhookSecret })
+  // The programs that `printedBy` runs in the process of the tests read them.
+  process.env["MODEL_GATEWAY_BASE_URL"] = `${origin}/api/v1`
+  process.env["MODEL_GATEWAY_API_KEY"] = key
   return async () => {
     await stop()
     rmSync(folder, { recursive: true, force: true })
