@@ -12,6 +12,7 @@ import * as Files from "./files.ts"
 import { type Gateways, startGateways } from "./Gateways.ts"
 import * as Guardrails from "./guardrails.ts"
 import * as Keys from "./keys.ts"
+import { migrationTests } from "./Migration.ts"
 import * as Models from "./models.ts"
 import * as Observability from "./observability.ts"
 import * as Rerank from "./rerank.ts"
@@ -75,6 +76,14 @@ for (const [index, wireNames] of WireNames.presets.entries()) {
     }
   })
 }
+
+describe("the pages about migration", () => {
+  migrationTests(() => {
+    const [gateway] = gateways.all
+    if (gateway === undefined) throw new Error("This gateway did not start")
+    return gateway
+  })
+})
 
 const Manifest = Schema.Struct({ devDependencies: Schema.Record(Schema.String, Schema.String) })
 
