@@ -25,6 +25,7 @@ export * as Routing from "./Routing.ts"
 export * as Trace from "./Trace.ts"
 
 // The client.
+export * as FetchGateway from "./FetchGateway.ts"
 export * as Gateway from "./Gateway.ts"
 export * as GatewayClient from "./GatewayClient.ts"
 export * as GatewayConfig from "./GatewayConfig.ts"

@@ -13,7 +13,7 @@ import { launchOptions } from "@model-gateway/test-services/Chromium"
 import { root, run, succeed } from "./support/Command.ts"
 import { examples } from "./support/Examples.ts"
 import { packages, type Project, projects } from "./support/Packed.ts"
-import { type Gateway, startGateway, startWorker } from "@model-gateway/test-services/GatewayProcess"
+import { type Gateway, startGateway } from "@model-gateway/test-services/GatewayProcess"
 import { serve } from "./support/Site.ts"
 
 const installed = inject("installed")
@@ -189,23 +189,6 @@ describe.skipIf(options === undefined)("page", () => {
     } finally {
       await browser.close()
       await site.close()
-    }
-  })
-})
-
-describe("worker", () => {
-  it("is built, run by workerd, and makes a call", async () => {
-    const cwd = folderOf("worker")
-    await succeed(tool("worker", "vite"), ["build"], { cwd })
-    const worker = await startWorker(cwd, {
-      MODEL_GATEWAY_BASE_URL: `${gateway.origin}/api/v1`,
-      MODEL_GATEWAY_API_KEY: gateway.key
-    })
-    try {
-      const response = await fetch(`${worker.origin}/?q=forgotten+password`)
-      expect({ status: response.status, text: await response.text() }).toEqual({ status: 200, text: answer })
-    } finally {
-      await worker.stop()
     }
   })
 })

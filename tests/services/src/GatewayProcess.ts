@@ -1,11 +1,9 @@
 /**
- * Processes that run until the tests that use them have ended: the gateway's executable, a worker,
- * any other program.
+ * Processes that run until the tests that use them have ended: the gateway's executable, any
+ * other program.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { createRequire } from "node:module"
-import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { childEnvironment } from "./ChildEnvironment.ts"
 
@@ -107,28 +105,4 @@ export const startGateway = async (
   const [, managementKey = ""] = await running.prints(/management key +(mg_mk_\w+)\s/)
   const [, key = ""] = await running.prints(/ordinary key +(mg_sk_\w+)\s/)
   return { ...running, origin, key, managementKey }
-}
-
-/**
- * Cloudflare's runtime, on a free port, with the worker that was built in this folder; `settings`
- * are its bindings.
- */
-export const startWorker = async (
-  folder: string,
-  settings: Readonly<Record<string, string>>
-): Promise<Running & { readonly origin: string }> => {
-  // The package's own executable is a script that starts this one, and would not hand on the
-  // descriptor.
-  const workerd: unknown = createRequire(join(folder, "package.json"))("workerd")
-  if (
-    typeof workerd !== "object" ||
-    workerd === null ||
-    !("default" in workerd) ||
-    typeof workerd.default !== "string"
-  ) {
-    throw new Error("workerd does not say where its executable is")
-  }
-  const running = start(workerd.default, ["serve", "worker.capnp", "--control-fd=3"], { cwd: folder, env: settings })
-  const [, port = ""] = await running.prints(/"event":\s*"listen".*"port":\s*(\d+)/)
-  return { ...running, origin: `http://127.0.0.1:${port}` }
 }

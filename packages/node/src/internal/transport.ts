@@ -5,35 +5,15 @@
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import type { Dispatcher } from "@effect/platform-node/Undici"
 import { RetryPolicy } from "@model-gateway/core"
+import { maxRedirects, redirected } from "@model-gateway/core/unstable/Redirect"
 import * as UploadMonitor from "@model-gateway/core/unstable/UploadMonitor"
-import { Effect, type Fiber, Option, Random } from "effect"
-import { HttpBody, HttpClientRequest, type HttpClientError, type HttpClientResponse, UrlParams } from "effect/http"
+import { Effect, type Fiber, Random } from "effect"
+import { HttpBody, HttpClientRequest, type HttpClientError, type HttpClientResponse } from "effect/http"
 import { accepted } from "./contentCoding.ts"
-import { canDispatch, dispatch, type DispatchedResponse, type Options } from "./dispatch.ts"
+import { canDispatch, dispatch, type Options } from "./dispatch.ts"
 import { toStream } from "./form.ts"
 import type { Pools } from "./pools.ts"
 import { userAgent } from "./userAgent.ts"
-
-const maxRedirects = 5
-
-const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-
-/**
- * The request that a redirect asks for. Only GET and HEAD are repeated, and only on the same
- * origin: another one must not get the credential.
- */
-const redirected = (
-  request: HttpClientRequest.HttpClientRequest,
-  response: DispatchedResponse
-): HttpClientRequest.HttpClientRequest | undefined => {
-  const location = response.headers["location"]
-  if (location === undefined || (request.method !== "GET" && request.method !== "HEAD")) return undefined
-  const from = Option.getOrUndefined(HttpClientRequest.toUrl(request))
-  const to = URL.parse(location, from?.href)
-  if (to === null || to.origin !== from?.origin || to.username + to.password !== "") return undefined
-  const { body, headers, method } = request
-  return HttpClientRequest.makeWith(method, to.href, UrlParams.empty, Option.none(), headers, body)
-}
 
 const follow = (
   dispatcher: Dispatcher,
@@ -42,7 +22,7 @@ const follow = (
   left: number
 ): Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> =>
   Effect.flatMap(dispatch(dispatcher, request, options), (response) => {
-    const next = left > 0 && redirects.has(response.status) ? redirected(request, response) : undefined
+    const next = left > 0 ? redirected(request, response) : undefined
     if (next === undefined) return Effect.succeed(response)
     response.discard()
     return follow(dispatcher, next, options, left - 1)

@@ -28,7 +28,7 @@ const documents = (project: Project): ReadonlyArray<string> => {
       return ["packages/browser/README.md"]
     case "promise":
       return globSync("packages/node/src/*.ts", { cwd: root }).toSorted()
-    case "worker":
+    case "runtimes":
       return []
   }
 }
