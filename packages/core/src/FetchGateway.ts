@@ -210,9 +210,7 @@ const layerOver = ({ telemetry = true }: RuntimeOptions) =>
  * @category layers
  * @since 0.1.0
  */
-export const layer = (
-  options: Options
-): Layer.Layer<Gateway.Gateway | GatewayClient, GatewayConfig.InvalidBaseUrl> =>
+export const layer = (options: Options): Layer.Layer<Gateway.Gateway | GatewayClient, GatewayConfig.InvalidBaseUrl> =>
   Layer.provide(layerOver(options), GatewayConfig.layer(options))
 
 /**

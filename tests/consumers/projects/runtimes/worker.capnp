@@ -16,9 +16,10 @@ const worker :Workerd.Worker = (
   ],
   compatibilityDate = "2026-11-01",
   bindings = [
+    (name = "MODEL_GATEWAY_BASE_URL", fromEnvironment = "MODEL_GATEWAY_BASE_URL"),
+    (name = "MODEL_GATEWAY_API_KEY", fromEnvironment = "MODEL_GATEWAY_API_KEY"),
     (name = "GATEWAY_ORIGIN", fromEnvironment = "GATEWAY_ORIGIN"),
     (name = "RUNTIME", fromEnvironment = "RUNTIME"),
-    (name = "MODEL_GATEWAY_API_KEY", fromEnvironment = "MODEL_GATEWAY_API_KEY"),
     (name = "MODEL_GATEWAY_MANAGEMENT_KEY", fromEnvironment = "MODEL_GATEWAY_MANAGEMENT_KEY"),
     (name = "CALLBACK_URL", fromEnvironment = "CALLBACK_URL"),
     (name = "WEBHOOK_SECRET", fromEnvironment = "WEBHOOK_SECRET")

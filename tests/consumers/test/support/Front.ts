@@ -44,7 +44,7 @@ export interface Front {
 }
 
 /** Longer than the time limit that the program sets. */
-const pauseMillis = 2500
+const pauseMillis = 3500
 
 const listen = async (server: Server): Promise<number> => {
   server.listen(0, "127.0.0.1")

@@ -5,7 +5,7 @@
  * POST `/checks/<name>` makes one check. All checks run at the same time over one client.
  */
 import { ClientError, FetchGateway, Gateway, RetryPolicy, VideoProgress, Webhook } from "@model-gateway/core"
-import { Cause, Data, Effect, Exit, Layer, ManagedRuntime, Redacted, Stream } from "effect"
+import { Cause, ConfigProvider, Data, Effect, Exit, Layer, ManagedRuntime, Redacted, Stream } from "effect"
 
 export interface Settings {
   readonly [name: string]: string | undefined
@@ -19,8 +19,6 @@ const expectEqual = (what: string, actual: unknown, expected: unknown) =>
     : Effect.fail(
         new Unexpected({ message: `${what} is ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}` })
       )
-
-const bytesOf = (size: number) => Uint8Array.from({ length: size }, (_, index) => (index * 31) % 251)
 
 const ranking = {
   model: "sandbox/bm25",
@@ -111,17 +109,17 @@ export const serve = (settings: Settings): ((request: Request) => Promise<Respon
     streamingUpload: () =>
       Effect.gen(function* () {
         const gateway = yield* FetchGateway.make(optionsOf("slow"))
-        const file = bytesOf(16 * 1024 * 1024)
+        const file = new Uint8Array(16 * 1024 * 1024)
         const { size_bytes } = yield* gateway.uploadFile({ file: new Blob([file]), filename: "large.bin" })
         yield* expectEqual("the size", size_bytes, file.length)
-      }).pipe(Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.make({ attemptTimeout: "600 millis" }))),
+      }).pipe(Effect.provideService(RetryPolicy.RetryPolicy, RetryPolicy.make({ attemptTimeout: "3 seconds" }))),
 
     /** The first of these requests are each answered with a 503. */
     retry: () =>
       Effect.gen(function* () {
         const gateway = yield* FetchGateway.make(optionsOf("busy"))
         yield* expectEqual("the best document", yield* best(gateway), 1)
-        const { size_bytes } = yield* gateway.uploadFile({ file: bytesOf(300_000), filename: "again.bin" })
+        const { size_bytes } = yield* gateway.uploadFile({ file: new Uint8Array(300_000), filename: "again.bin" })
         yield* expectEqual("the size", size_bytes, 300_000)
       }),
 
@@ -129,7 +127,7 @@ export const serve = (settings: Settings): ((request: Request) => Promise<Respon
     abort: () =>
       Effect.gen(function* () {
         const gateway = yield* FetchGateway.make(optionsOf("silent"))
-        const call = Effect.runPromiseExit(gateway.rerank(ranking), { signal: AbortSignal.timeout(250) })
+        const call = Effect.runPromiseExit(gateway.rerank(ranking), { signal: AbortSignal.timeout(2000) })
         const exit = yield* Effect.promise(() => call)
         yield* expectEqual("whether it was interrupted", Exit.hasInterrupts(exit), true)
       }),
@@ -147,7 +145,12 @@ export const serve = (settings: Settings): ((request: Request) => Promise<Respon
 
   const isCheck = (name: string): name is keyof typeof checks => Object.hasOwn(checks, name)
 
-  const runtime = ManagedRuntime.make(Layer.orDie(FetchGateway.layer(optionsOf("plain"))))
+  const runtime = ManagedRuntime.make(
+    FetchGateway.layerConfig().pipe(
+      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings))),
+      Layer.orDie
+    )
+  )
 
   const receive = (request: Request) =>
     Webhook.fromRequest(request, { secret: setting("WEBHOOK_SECRET") }).pipe(
@@ -160,8 +163,6 @@ export const serve = (settings: Settings): ((request: Request) => Promise<Respon
     if (folder === "webhook") return runtime.runPromise(receive(request))
     if (!isCheck(name)) return new Response(null, { status: 404 })
     const exit = await runtime.runPromiseExit(checks[name](request))
-    return Response.json(
-      Exit.isSuccess(exit) ? { passed: true } : { passed: false, problem: Cause.pretty(exit.cause) }
-    )
+    return Response.json(Exit.isSuccess(exit) ? { passed: true } : { passed: false, problem: Cause.pretty(exit.cause) })
   }
 }
