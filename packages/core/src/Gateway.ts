@@ -8,7 +8,7 @@
  * {@link ClientError.InvalidResponse}.
  *
  * The client runs over any `HttpClient`. `@model-gateway/node` and `@model-gateway/browser` provide
- * one for their platform.
+ * one for their platform, and `FetchGateway` one for servers on other runtimes.
  *
  * @example
  * ```ts
