@@ -23,6 +23,7 @@ it("exports exactly these modules", () => {
     "CurrentKey",
     "Destinations",
     "ErrorResponse",
+    "FetchGateway",
     "Files",
     "FileShapes",
     "Gateway",

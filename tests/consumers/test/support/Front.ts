@@ -66,6 +66,9 @@ export const startFront = async (gateway: string, originOf: (runtime: string) =>
   const deliveries: Array<Delivery> = []
   const strayed: Array<string> = []
   const served = new Set<string>()
+  /** The runtimes that wait for an answer that never comes, and their questions whether they do. */
+  const silent = new Set<string>()
+  const waiting = new Map<string, ServerResponse>()
 
   const elsewhere = createServer(({ headers, url }, response) => {
     strayed.push(`${url} ${headers.authorization ?? ""}`)
@@ -110,6 +113,11 @@ export const startFront = async (gateway: string, originOf: (runtime: string) =>
         return
       case "silent":
         request.resume()
+        silent.add(runtime)
+        return waiting.get(runtime)?.writeHead(204).end()
+      case "arrived":
+        if (silent.has(runtime)) response.writeHead(204).end()
+        else waiting.set(runtime, response)
     }
   }
 
