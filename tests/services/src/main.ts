@@ -11,6 +11,7 @@ import * as Chromium from "./Chromium.ts"
 import * as Perl from "./Perl.ts"
 import * as Postgres from "./Postgres.ts"
 import type { Program } from "./Program.ts"
+import * as Python from "./Python.ts"
 import * as Redis from "./Redis.ts"
 import * as S3 from "./S3.ts"
 import * as Speech from "./Speech.ts"
@@ -19,6 +20,7 @@ const programs: ReadonlyArray<Program<string | object>> = [
   Chromium.program,
   Speech.program,
   Perl.program,
+  Python.program,
   Postgres.program,
   Redis.program,
   S3.program
