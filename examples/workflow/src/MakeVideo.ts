@@ -47,21 +47,22 @@ const outlastOutages = <A, E extends { readonly message: string; readonly isRetr
     Effect.mapError(({ message }) => new VideoFailed({ message }))
   )
 
-const submit = (order: string, prompt: string) =>
+/** Submits the job of the order, and returns its id. */
+export const submit = (order: string, prompt: string, callback_url?: string) =>
   Activity.make({
     name: "submit",
     success: Schema.String,
     error: VideoFailed,
     execute: Effect.gen(function* () {
       const idempotencyKey = yield* Activity.idempotencyKey("submit")
-      const request = { model: "sandbox/title-card", prompt, duration: 1, size: "320x240", user: order }
+      const request = { model: "sandbox/title-card", prompt, duration: 1, size: "320x240", user: order, callback_url }
       const { id } = yield* outlastOutages(Video.submitVideo(request, { idempotencyKey }))
       return id
     })
   })
 
 /** Waiting changes nothing, so a crash only means to wait again. */
-const awaitVideo = (id: string) =>
+export const awaitVideo = (id: string) =>
   Activity.make({
     name: "await",
     success: FinishedVideo,

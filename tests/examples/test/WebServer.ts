@@ -15,7 +15,7 @@ const fixture = (name: string) =>
   readFileSync(new URL(`../../../apps/gateway/test/fixtures/receiver.${name}`, import.meta.url))
 
 /** The address of a server behind a proxy with TLS, which webhooks need. Ends with the test. */
-const secured = async (origin: string): Promise<string> => {
+export const secured = async (origin: string): Promise<string> => {
   const port = Number(new URL(origin).port)
   const proxy = createServer({ cert: fixture("crt"), key: fixture("key") }, (socket) => {
     const inner = connect(port, "127.0.0.1")

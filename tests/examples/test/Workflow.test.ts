@@ -1,4 +1,5 @@
 // The workflow is killed where a careless one would pay twice or lose its job.
+import { freePort } from "@model-gateway/test-services/FreePort"
 import { Schema } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -6,6 +7,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { run } from "./Example.ts"
 import { type Proxy, startProxy } from "./Proxy.ts"
+import { secured } from "./WebServer.ts"
 
 const Generations = Schema.Struct({
   data: Schema.Array(Schema.Struct({ video_id: Schema.String, status: Schema.String, cost: Schema.Number }))
@@ -62,4 +64,18 @@ it("a workflow that is killed before it knows its job, and while it waits, pays 
     responseHeaders: { "idempotent-replayed": "true" }
   })
   expect(await ledger(order)).toEqual([{ video_id: id, status: "completed", cost: 0.01 }])
+})
+
+it("a workflow that sleeps is woken by the webhook of its job, and asks for nothing before", async () => {
+  const port = await freePort()
+  const woken = run("workflow", ["src/woken.ts", "order-18", "Dusk"], {
+    MODEL_GATEWAY_BASE_URL: proxy.baseUrl,
+    WORKFLOW_DATABASE: join(folder, "woken.db"),
+    WEBHOOK_SECRET: inject("gateway").webhookSecret,
+    HOOKS_URL: `${await secured(`http://127.0.0.1:${port}`)}/hooks`,
+    PORT: String(port)
+  })
+  const [, id = ""] = await woken.prints(/Completed (\w+) for 0.01 credits/)
+  const reads = proxy.exchanges.filter(({ path }) => path.startsWith(`/api/v1/videos/${id}`))
+  expect(reads.map(({ path }) => path)).toEqual([`/api/v1/videos/${id}`])
 })
