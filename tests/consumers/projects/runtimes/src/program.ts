@@ -4,7 +4,15 @@
  *
  * POST `/checks/<name>` makes one check. All checks run at the same time over one client.
  */
-import { ClientError, FetchGateway, Gateway, RetryPolicy, VideoProgress, Webhook } from "@model-gateway/core"
+import {
+  ClientError,
+  FetchGateway,
+  Gateway,
+  type GatewayClient,
+  RetryPolicy,
+  VideoProgress,
+  Webhook
+} from "@model-gateway/core"
 import { Cause, ConfigProvider, Data, Effect, Exit, Layer, ManagedRuntime, Redacted, Stream } from "effect"
 
 export interface Settings {
@@ -19,6 +27,9 @@ const expectEqual = (what: string, actual: unknown, expected: unknown) =>
     : Effect.fail(
         new Unexpected({ message: `${what} is ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}` })
       )
+
+/** Succeeds if the runtime does what it should. */
+type Check = (request: Request) => Effect.Effect<void, unknown, Gateway.Gateway | GatewayClient.GatewayClient>
 
 const ranking = {
   model: "sandbox/bm25",
@@ -38,7 +49,7 @@ export const serve = (settings: Settings): ((request: Request) => Promise<Respon
     credential: Redacted.make(setting(key))
   })
 
-  const checks = {
+  const checks: { readonly [name: string]: Check } = {
     deleteFile: () =>
       Effect.gen(function* () {
         const gateway = yield* Gateway.Gateway
@@ -139,14 +150,13 @@ export const serve = (settings: Settings): ((request: Request) => Promise<Respon
     redirect: () =>
       Effect.gen(function* () {
         const gateway = yield* FetchGateway.make(optionsOf("moved"))
-        for (const call of [gateway.currentKey, gateway.rerank(ranking)]) {
-          const error = yield* Effect.flip(call)
+        const ofGet = yield* Effect.flip(gateway.currentKey)
+        const ofPost = yield* Effect.flip(gateway.rerank(ranking))
+        for (const error of [ofGet, ofPost]) {
           yield* expectEqual("the error", error instanceof ClientError.InvalidResponse && error.status, 307)
         }
       })
   }
-
-  const isCheck = (name: string): name is keyof typeof checks => Object.hasOwn(checks, name)
 
   const runtime = ManagedRuntime.make(
     FetchGateway.layerConfig().pipe(
@@ -164,8 +174,9 @@ export const serve = (settings: Settings): ((request: Request) => Promise<Respon
   return async (request) => {
     const [, folder, name = ""] = new URL(request.url).pathname.split("/")
     if (folder === "webhook") return runtime.runPromise(receive(request))
-    if (!isCheck(name)) return new Response(null, { status: 404 })
-    const exit = await runtime.runPromiseExit(checks[name](request))
+    const check = Object.hasOwn(checks, name) ? checks[name] : undefined
+    if (check === undefined) return new Response(null, { status: 404 })
+    const exit = await runtime.runPromiseExit(check(request))
     return Response.json(Exit.isSuccess(exit) ? { passed: true } : { passed: false, problem: Cause.pretty(exit.cause) })
   }
 }
