@@ -6,11 +6,14 @@
 // minutes and run in CI, which runs everything at once (`--all`), and before a release.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
-import { groups, root, run, setup } from "./setup.mjs"
+import { env, groups, root, run, setup } from "./setup.mjs"
 
 const isAll = process.argv.includes("--all")
 const isRelease = process.argv.includes("--release")
 const ofRelease = ["tests/faults", "tests/hostile"]
+// Before a release, the examples run again, with that of Next.js, which builds for most of a minute.
+const selected = isRelease ? [...ofRelease, "tests/examples"] : ofRelease
+if (isRelease) env.NEXT_BUILD = "1"
 
 /** The folders that have tests: the root has those of the workspace as a whole. */
 const tested = [
@@ -18,7 +21,7 @@ const tested = [
   ...groups.flatMap((group) => readdirSync(join(root, group)).map((name) => join(root, group, name)))
 ].filter(
   (folder) =>
-    existsSync(join(folder, "vitest.config.ts")) && (isAll || ofRelease.includes(relative(root, folder)) === isRelease)
+    existsSync(join(folder, "vitest.config.ts")) && (isAll || selected.includes(relative(root, folder)) === isRelease)
 )
 
 // Delete the reports of earlier runs. turbo restores those of cached tests.
@@ -54,7 +57,7 @@ const test = (title, tasks, packages, filters) => {
 /** They test two files at a time. Beside both and a third package, a test timed out on two cores. */
 const ofService = ["packages/server", "apps/gateway"]
 
-if (isRelease) test("tests", ["test"], 2, filtersOf(ofRelease))
+if (isRelease) test("tests", ["test"], 2, filtersOf(selected))
 else {
   // Three packages at a time, because their tests wait for half of the time.
   const others = [...ofService, ...(isAll ? [] : ofRelease)]

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     ...project,
     ...run,
+    exclude: process.env["NEXT_BUILD"] === undefined ? ["test/Next.test.ts"] : [],
     globalSetup: [run.globalSetup, "test/setup.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000
