@@ -106,7 +106,7 @@ export class GatewayConfig extends Context.Service<
     readonly credential: Credential
     /** The `workspace_id` of calls that accept one and do not set it. */
     readonly workspaceId: string | undefined
-    readonly retryBudget: RetryBudget.Options | undefined
+    readonly retryBudget: RetryBudget.RetryBudget | RetryBudget.Options | undefined
     /** The policy of calls that do not set one. */
     readonly retryPolicy: RetryPolicy | undefined
     /** See {@link Options}. */
@@ -128,8 +128,11 @@ export interface Options {
   readonly credential: Credential
   /** Default: the key's default workspace. */
   readonly workspaceId?: string | undefined
-  /** The retry budget that all calls of the layer share. */
-  readonly retryBudget?: RetryBudget.Options | undefined
+  /**
+   * The retry budget that all calls of the layer share. To share it with retries that something else
+   * makes, pass one from `RetryBudget.make`.
+   */
+  readonly retryBudget?: RetryBudget.RetryBudget | RetryBudget.Options | undefined
   /**
    * The policy of calls that do not set one. Default: the `RetryPolicy` that is provided to the
    * layer, or else `RetryPolicy.make()`.

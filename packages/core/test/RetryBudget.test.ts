@@ -90,6 +90,17 @@ describe("the budget of a client", () => {
     }).pipe(stub.run({ retryBudget: { capacity: 2, perSuccess: 0.25, perSecond: 0 } }), immediately)
   })
 
+  it.effect("can be one that others use, too", () => {
+    const stub = Stub.make(() => "cut")
+    const retryBudget = RetryBudget.make({ capacity: 2, perSecond: 0 })
+    return Effect.gen(function* () {
+      const { currentKey } = yield* Gateway.Gateway
+      expect(yield* retryBudget.take).toBe(true)
+      expect(yield* Effect.flip(currentKey)).toMatchObject({ attempts: 2 })
+      expect(yield* retryBudget.take).toBe(false)
+    }).pipe(stub.run({ retryBudget }), immediately)
+  })
+
   it.effect("is not shared between clients", () =>
     Effect.gen(function* () {
       for (let i = 0; i < 2; i++) {

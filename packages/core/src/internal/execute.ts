@@ -89,7 +89,8 @@ export const make = (
   defaultPolicy: RetryPolicy,
   observer: Observer | undefined
 ) => {
-  const budget = RetryBudget.make(config.retryBudget)
+  const { retryBudget } = config
+  const budget = retryBudget !== undefined && "take" in retryBudget ? retryBudget : RetryBudget.make(retryBudget)
   const credential = Credential.make(config.credential)
   const currentPolicy = Effect.map(
     Effect.context<never>(),
