@@ -1,5 +1,6 @@
-// The direction of imports: core, settings ← node, browser, testing, offers ← providers, sandbox,
-// server ← apps. Of providers, sandbox and server, none imports another; tests of the server may.
+// The direction of imports: core, settings ← node, browser, ai-sdk, testing, offers ← providers,
+// sandbox, server ← apps. Of providers, sandbox and server, none imports another; tests of the server
+// may.
 import { describe, expect, it } from "vitest"
 import { imports, type Package, packages, sources, withoutComments } from "./Workspace.ts"
 

@@ -41,6 +41,10 @@ it("a page with this project is at most 50 KB gzipped, and 7 KB more than with E
   expect(sizeOf("this-project").gzipped - sizeOf("effect-by-hand").gzipped).toBeLessThanOrEqual(targets.overEffect)
 })
 
+it("a page with the provider for the AI SDK is at most 25 KB larger, gzipped, than one with the client's own call", () => {
+  expect(sizeOf("ai-sdk").gzipped - sizeOf("core-fetch").gzipped).toBeLessThanOrEqual(targets.adapterOverCore)
+})
+
 it("a page with all methods contains no code that makes the OpenAPI document, and no endpoints", async () => {
   const modules = await modulesOf("all-methods")
   expect(modules.filter((module) => module.endsWith("/core/dist/Gateway.js"))).toHaveLength(1)

@@ -10,6 +10,9 @@ export interface Example {
   readonly code: string
 }
 
+/** The one guide whose examples need `ai`. */
+const aiSdkGuide = "docs/client/ai-sdk.md"
+
 /**
  * The documents that show code of such a project, or sources whose docstrings do. The README of
  * `testing` and the docstrings of other packages are tested where they are.
@@ -19,11 +22,15 @@ const documents = (project: Project): ReadonlyArray<string> => {
     case "node":
       return [
         "README.md",
-        ...globSync("docs/*/*.md", { cwd: root }).toSorted(),
+        ...globSync("docs/*/*.md", { cwd: root })
+          .filter((path) => path !== aiSdkGuide)
+          .toSorted(),
         ...["core", "node", "offers", "providers", "sandbox", "server", "settings"].map(
           (name) => `packages/${name}/README.md`
         )
       ]
+    case "ai-sdk":
+      return ["packages/ai-sdk/README.md", aiSdkGuide]
     case "page":
       return ["packages/browser/README.md"]
     case "promise":

@@ -44,7 +44,7 @@ export const packages: ReadonlyArray<Package> = [
   .map((entry) => ({ ...entry, manifest: readManifest(entry.folder) }))
   .filter(({ manifest }) => manifest.private !== true)
 
-export const projects = ["node", "promise", "page", "runtimes"] as const
+export const projects = ["node", "promise", "ai-sdk", "page", "runtimes"] as const
 
 export type Project = (typeof projects)[number]
 
