@@ -177,11 +177,11 @@ const declare = <A, Default>(name: string, declaration: Declaration<A, Default>)
   }
 }
 
-interface Bounds {
+interface Bounds<Default extends number | undefined = number> {
   readonly minimum: number
   /** Default: unlimited. */
   readonly maximum?: number
-  readonly default: number
+  readonly default: Default
   /** What the number is, in errors: `a port`. */
   readonly what?: string
 }
@@ -191,7 +191,7 @@ const between = (
   { maximum, minimum }: { readonly minimum: string | number; readonly maximum?: string | number | undefined }
 ): string => (maximum === undefined ? `${what} of at least ${minimum}` : `${what} from ${minimum} to ${maximum}`)
 
-const range = ({ maximum, minimum }: Bounds) =>
+const range = ({ maximum, minimum }: Omit<Bounds, "default">) =>
   maximum === undefined ? Schema.isGreaterThanOrEqualTo(minimum) : Schema.isBetween({ minimum, maximum })
 
 /**
@@ -204,12 +204,15 @@ export const integer = (name: string, { what = "a whole number", ...options }: O
   declare(name, { ...options, schema: Schema.Int.check(range(options)), allowed: between(what, options) })
 
 /**
- * A number.
+ * A number, or undefined by default.
  *
  * @category constructors
  * @since 0.1.0
  */
-export const number = (name: string, { what = "a number", ...options }: Options & Bounds): Setting<number> =>
+export const number = <Default extends number | undefined>(
+  name: string,
+  { what = "a number", ...options }: Options & Bounds<Default>
+): Setting<number | Default> =>
   declare(name, { ...options, schema: Schema.Finite.check(range(options)), allowed: between(what, options) })
 
 /**
