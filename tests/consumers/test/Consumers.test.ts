@@ -188,6 +188,19 @@ describe("ai-sdk, installed with what its README says", () => {
   })
 })
 
+it("an agent starts the server as the README of mcp says, lists its tools and calls one", async () => {
+  const env = { MODEL_GATEWAY_BASE_URL: `${gateway.origin}/api/v1`, MODEL_GATEWAY_API_KEY: gateway.key }
+  const { code, stderr, stdout } = await run(process.execPath, ["src/tools.ts"], { cwd: folderOf("promise"), env })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  const [tools, ranked = ""] = stdout.split("\n")
+  expect(tools?.split(" ")).toContain("make_video")
+  expect(JSON.parse(ranked)).toMatchObject({
+    results: [{ index: 1, excerpt: answer }],
+    cost: 0.001,
+    session: { limit: 1, remaining: 0.999 }
+  })
+})
+
 const options = launchOptions()
 
 describe.skipIf(options === undefined)("page", () => {

@@ -34,7 +34,7 @@ const documents = (project: Project): ReadonlyArray<string> => {
     case "page":
       return ["packages/browser/README.md"]
     case "promise":
-      return globSync("packages/node/src/*.ts", { cwd: root }).toSorted()
+      return [...globSync("packages/{mcp,node}/src/*.ts", { cwd: root }).toSorted(), "packages/mcp/README.md"]
     case "runtimes":
       return []
   }
