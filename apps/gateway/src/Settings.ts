@@ -14,12 +14,19 @@ import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as ObjectStoreUrl from "@model-gateway/server/ObjectStoreUrl"
 import * as RedisUrl from "@model-gateway/server/RedisUrl"
 import * as Setting from "@model-gateway/settings/Setting"
-import { type Config, Duration, JsonSchema, type Option } from "effect"
+import { type Config, Duration, JsonSchema, type Option, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as Database from "./Database.ts"
 import * as ModelSettings from "./ModelSettings.ts"
+
+/** A URL that is an origin and nothing more. */
+const PublicUrl = Schema.String.check(
+  Schema.makeFilter(
+    (text) => /^https?:\/\//.test(text) && URL.canParse(text) && `${new URL(text).origin}/` === new URL(text).href
+  )
+)
 
 /** The settings of the upstream that an adapter has of its own, under the adapter's name. */
 const ownUpstream = ({ credential, defaultBaseUrl, name, title }: AnyAdapter, variables: Variables) => ({
@@ -125,6 +132,44 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
     description:
       "Tier of the ordinary key that the first run creates. A key of the free tier calls only models at a price of 0"
   }),
+  /** The Model Context Protocol at /mcp. */
+  mcp: {
+    enabled: Setting.literals("mcp", ["off", "on"], {
+      default: "off",
+      description:
+        "Whether agents can call the gateway at /mcp by the Model Context Protocol, with an ordinary key and within its limits"
+    }),
+    publicUrl: Setting.text("mcp-public-url", {
+      schema: PublicUrl,
+      allowed: "an http or https URL without a path, such as https://gateway.example",
+      default: undefined,
+      description:
+        "URL of the gateway as its clients see it, which /mcp names in its metadata and in links to videos. Without it, http:// and the Host header of the request"
+    }),
+    maxCredits: Setting.number("mcp-max-credits", {
+      what: "a number of credits",
+      minimum: 0,
+      default: undefined,
+      description:
+        "Maximum credits that one session at /mcp may spend. A client can lower it. Without it, only the limits of its key apply"
+    }),
+    sessions: Setting.integer("mcp-sessions", {
+      minimum: 1,
+      default: 10_000,
+      description:
+        "Sessions at /mcp that one process keeps, 32 of each key. Beyond it, the one that is idle for longest ends"
+    }),
+    sessionIdle: Setting.duration("mcp-session-idle", {
+      minimum: Duration.seconds(1),
+      default: Duration.hours(1),
+      description: "Time without a request after which a session at /mcp ends"
+    }),
+    bodyLimit: Setting.size("mcp-body-limit", {
+      // As for a transcription in JSON: enough for 25 MiB of audio in base64.
+      default: 36 * 1024 * 1024,
+      description: "Maximum body size of a request to /mcp. All bodies in flight may have four times as much"
+    })
+  },
   responseMemory: Setting.size("response-memory", {
     default: undefined,
     description:

@@ -18,10 +18,11 @@ it("serves the page of a folder at /, and prints its address", async () => {
   expect(root.text).toContain("another page")
 })
 
-it("serves and prints no page if it is disabled or missing", async () => {
+it("serves and prints no page if it is disabled or missing, and no /mcp unless it is switched on", async () => {
   for (const webDir of ["none", folder()]) {
     const gateway = await serve(folder(), ["--web-dir", webDir])
     expect((await rootOf(gateway.origin)).status).toBe(404)
+    expect((await rootOf(`${gateway.origin}/mcp`)).text).toContain("no such path")
     gateway.signal("SIGTERM")
     expect((await gateway.ended).stdout).not.toContain("by hand")
   }

@@ -42,9 +42,16 @@ const layerService = Effect.fnUntraced(function* (
       import("@effect/platform-node/NodeHttpServer")
     ])
   )
+  // Most gateways have it switched off.
+  const Mcp = settings.mcp.enabled === "on" ? yield* Effect.promise(() => import("../mcp/Endpoint.ts")) : undefined
   const { databaseConnections, databaseUrl, dataDir, host, objectStoreUrl, port, redisUrl, shutdownTimeout, webDir } =
     settings
   const web = webDir === undefined ? undefined : { dir: webDir }
+  const httpServer = NodeHttpServer.layer(() => connections.server, {
+    host,
+    port,
+    gracefulShutdownTimeout: shutdownTimeout
+  })
   return Layer.unwrap(
     Effect.map(Offered, ({ fileProviders, offers }) =>
       GatewayServer.layer({
@@ -61,7 +68,7 @@ const layerService = Effect.fnUntraced(function* (
   ).pipe(
     Layer.provideMerge(Offers.layer(loaded, settings, UploadFolder.layer(resolve(dataDir, "uploads")))),
     Layer.provideMerge(
-      NodeHttpServer.layer(() => connections.server, { host, port, gracefulShutdownTimeout: shutdownTimeout }).pipe(
+      (Mcp === undefined ? httpServer : Layer.provideMerge(Mcp.layer(settings.mcp), httpServer)).pipe(
         Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port)))),
         // Responses of interrupted requests are sent before the process ends.
         Layer.provideMerge(Layer.effectDiscard(Effect.addFinalizer(() => Effect.promise(connections.closed))))
@@ -209,6 +216,7 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
   const data = databaseUrl === undefined ? dataDir : `${dataDir} and ${Database.nameOf(databaseUrl)}`
   return yield* Effect.gen(function* () {
     yield* Console.log(`Model gateway at ${base}/api/v1 (data in ${data}${page}, API reference at ${base}/docs)`)
+    if (settings.mcp.enabled === "on") yield* Console.log(`Model Context Protocol at ${base}/mcp`)
     if (settings.objectStoreUrl !== undefined) {
       yield* Console.log(`Files and videos are stored in ${settings.objectStoreUrl.split("?")[0]}.`)
     }
