@@ -17,9 +17,12 @@ export interface Exchange {
   responseHeaders: Record<string, string> | undefined
 }
 
-export const CurrentExchange = Context.Reference<Exchange | undefined>("@model-gateway/ai-sdk/CurrentExchange", {
-  defaultValue: constUndefined
-})
+export const CurrentExchange = Context.Reference<Exchange | undefined>(
+  "@model-gateway/ai-sdk/internal/exchange/CurrentExchange",
+  {
+    defaultValue: constUndefined
+  }
+)
 
 /** Firefox and Safari would ask the gateway in a preflight whether a page may set `user-agent`. */
 const isPage = typeof document !== "undefined"
