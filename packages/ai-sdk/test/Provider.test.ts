@@ -6,6 +6,8 @@ import { GatewayError } from "@model-gateway/core"
 import { GatewayTest, Samples } from "@model-gateway/testing"
 import { experimental_generateVideo as generateVideo, rerank, transcribe } from "ai"
 import { Effect } from "effect"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { afterAll, beforeAll, describe, vi } from "vitest"
 import { rejection, serve } from "./support/serve.ts"
 import { containing, matching, some } from "./support/parts.ts"
@@ -272,4 +274,14 @@ describe("errors without a status", () => {
     expect(received.map(({ request }) => request.headers.authorization)).toEqual(["Bearer mg_sk_env"])
     vi.unstubAllEnvs()
   })
+})
+
+it("uses nothing of Node, so that it runs in pages and workers", () => {
+  const folder = join(import.meta.dirname, "../src")
+  const sources = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"))
+  expect(sources.length).toBeGreaterThan(10)
+  for (const path of sources) {
+    const code = readFileSync(join(folder, path), "utf8")
+    expect([path, /"node:|\bBuffer\b/.exec(code)?.[0]]).toEqual([path, undefined])
+  }
 })
