@@ -318,12 +318,12 @@ describe.runIf(hasBrowser)("the panels", () => {
     expect(await named(audio.getByLabel("Drop an audio file here"))).toEqual(["dialed.wav"])
   })
 
-  it("run the whole program, step by step", async () => {
+  it("run the whole program, step by step", { timeout: 240_000 }, async () => {
     await entered()
     const panel = await site.go("program")
     await panel.getByRole("button", { name: "Run all six" }).click()
     // No management key was entered yet, so the last step fails.
-    await panel.getByText("5 of 6 steps worked").waitFor()
+    await panel.getByText("5 of 6 steps worked").waitFor({ timeout: 100_000 })
     expect(await panel.getByRole("alert").innerText()).toContain(
       "This step needs a management key: enter a management key in the Guardrails panel"
     )
@@ -331,7 +331,7 @@ describe.runIf(hasBrowser)("the panels", () => {
     await Panels.manage(site, gateway())
     await site.go("program")
     await panel.getByRole("button", { name: "Run all six" }).click()
-    await panel.getByText("All six steps worked").waitFor()
+    await panel.getByText("All six steps worked").waitFor({ timeout: 100_000 })
     expect(await panel.locator("[data-state='Done']").count()).toBe(6)
   })
 })

@@ -24,7 +24,8 @@ export const makeVideo = async (site: Site): Promise<Locator> => {
   const panel = await site.go("video")
   await panel.getByLabel("Seconds").fill("2")
   await run(panel, "Make the video")
-  await panel.getByText("The video is ready").waitFor({ timeout: 60_000 })
+  // Renders run at a low priority, and other packages are tested meanwhile.
+  await panel.getByText("The video is ready").waitFor({ timeout: 100_000 })
   return panel
 }
 
