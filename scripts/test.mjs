@@ -40,30 +40,15 @@ const step = (title, command, args) => {
 
 // Finds or installs what some tests need. Without it they are skipped, except in CI.
 step("services", "node", ["tests/services/src/main.ts"])
-const turbo = ["--continue", "--log-order=grouped", "--log-prefix=none"]
+// Two packages at a time: with three, a test timed out on two cores.
+const turbo = ["--continue", "--log-order=grouped", "--log-prefix=none", "--concurrency=2"]
 if (!isRelease) {
   step("format", "oxfmt", ["--check"])
   step("lint", "oxlint", ["--quiet"])
-  step("types", "turbo", ["run", "check", ...turbo, "--concurrency=2", "--output-logs=errors-only"])
+  step("types", "turbo", ["run", "check", ...turbo, "--output-logs=errors-only"])
 }
-
-const filtersOf = (folders, sign = "") => folders.map((folder) => `--filter=${sign}{./${folder}}`)
-
-const test = (title, tasks, packages, filters) => {
-  const run = ["run", ...tasks, ...filters, ...turbo, `--concurrency=${packages}`]
-  step(title, "turbo", [...run, "--output-logs=new-only"])
-}
-
-/** They test two files at a time. Beside both and a third package, a test timed out on two cores. */
-const ofService = ["packages/server", "apps/gateway"]
-
-if (isRelease) test("tests", ["test"], 2, filtersOf(selected))
-else {
-  // Three packages at a time, because their tests wait for half of the time.
-  const others = [...ofService, ...(isAll ? [] : ofRelease)]
-  test("tests", ["test", "test:workspace"], 3, filtersOf(others, "!"))
-  test("tests of the service", ["test"], 2, filtersOf(ofService))
-}
+const filters = isAll ? [] : selected.map((folder) => `--filter=${isRelease ? "" : "!"}{./${folder}}`)
+step("tests", "turbo", ["run", "test", "test:workspace", ...filters, ...turbo, "--output-logs=new-only"])
 
 /**
  * One row a package from the reports that vitest wrote; a package with tests and no report has
