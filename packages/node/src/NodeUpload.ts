@@ -13,9 +13,10 @@ import * as NodePath from "@effect/platform-node/NodePath"
 import { GatewayError } from "@model-gateway/core"
 import { Effect, Layer, type Scope } from "effect"
 import { Multipart } from "effect/http"
-import { openAsBlob } from "node:fs"
-import { IncomingMessage } from "node:http"
+import { createWriteStream, openAsBlob } from "node:fs"
+import type { IncomingMessage } from "node:http"
 import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
 
 /**
  * @category models
@@ -26,7 +27,7 @@ export interface Upload {
   readonly file: Blob
   /** The name that the caller sent, for example for the audio format. It can be any text. */
   readonly filename: string
-  /** The texts of the form. Of several with the same name, the first one. */
+  /** The texts of the form, each of at most 64 KiB. Of several with the same name, the first one. */
   readonly fields: Readonly<Record<string, string>>
 }
 
@@ -43,41 +44,72 @@ export interface Options {
 
 const Services = Layer.merge(NodeFileSystem.layer, NodePath.layer)
 
+const incomplete = "not a complete multipart form"
+
+const alreadyRead = "The body was read before. Receive uploads before anything else reads or parses the body."
+
+/** Texts are in memory, so all of them may have less than 7 MB. */
+const maxFieldBytes = 65_536
+
+const maxParts = 100
+
+/** The parser counts the header of a part as part of its file. */
+const maxHeaderBytes = 65_536
+
 const sourceOf = (request: Request | IncomingMessage) => {
-  if (request instanceof IncomingMessage) return { source: request, headers: request.headers }
-  const { body, headers } = request
-  const source = body === null ? Readable.from([]) : Readable.fromWeb(body)
-  return { source, headers: Object.fromEntries(headers) }
+  if (request instanceof Readable) {
+    return { source: request, headers: request.headers, isRead: request.readableDidRead }
+  }
+  const { body, bodyUsed, headers } = request
+  const source = body === null || bodyUsed ? Readable.from([]) : Readable.fromWeb(body)
+  return { source, headers: Object.fromEntries(headers), isRead: bodyUsed }
 }
+
+/** Writes a file of the form. Its path ends with the name that the caller sent. */
+const write = (path: string, file: Multipart.File) =>
+  path.includes("\0")
+    ? Effect.fail(Multipart.MultipartError.fromReason("Parse", new Error("a file name has a zero byte")))
+    : Effect.tryPromise({
+        try: (signal) => pipeline(NodeMultipart.fileToReadable(file), createWriteStream(path), { signal }),
+        catch: (cause) => Multipart.MultipartError.fromReason("InternalError", cause)
+      })
 
 const invalid = (path: string, message: string) =>
   new GatewayError.BadRequest({
     error: { message: `${GatewayError.phrases[400]}: ${path}: ${message}`, metadata: { issues: [{ path, message }] } }
   })
 
+const tooLarge = (maxBytes: number) =>
+  new GatewayError.PayloadTooLarge({
+    error: { message: `${GatewayError.phrases[413]}: at most ${maxBytes} bytes` }
+  })
+
 const explain = (
   { reason }: Multipart.MultipartError,
+  source: Readable,
   maxBytes: number
 ): Effect.Effect<never, GatewayError.BadRequest | GatewayError.PayloadTooLarge> => {
   switch (reason._tag) {
     case "InternalError":
-      return Effect.die(reason.cause)
+      // The caller has gone, unless it is the disk that failed.
+      return source.errored === null ? Effect.die(reason.cause) : Effect.fail(invalid("body", incomplete))
     case "Parse":
-      return Effect.fail(invalid("body", "not a complete multipart form"))
+      return Effect.fail(invalid("body", incomplete))
+    case "FieldTooLarge":
+      return Effect.fail(invalid("body", `a text is larger than ${maxFieldBytes} bytes`))
+    case "TooManyParts":
+      return Effect.fail(invalid("body", `the form has more than ${maxParts} parts`))
     default:
-      return Effect.fail(
-        new GatewayError.PayloadTooLarge({
-          error: { message: `${GatewayError.phrases[413]}: at most ${maxBytes} bytes` }
-        })
-      )
+      return Effect.fail(tooLarge(maxBytes))
   }
 }
 
 /**
  * Reads the form of a request: of the Fetch API, as Next.js and Hono have it, or of Node, as Express
- * has it (Fastify: `request.raw`). It must not have been read before.
+ * has it (Fastify: `request.raw`). If something has read the body before, it dies with an error that
+ * says so.
  *
- * It fails with `BadRequest` if the request is not a form with such a file, and with
+ * It fails with `BadRequest` if the request is not a form with such a file, or ends early, and with
  * `PayloadTooLarge` if the file is too large. The file is deleted when the scope closes.
  *
  * @example
@@ -101,13 +133,18 @@ export const fromRequest = (
   { maxBytes = 26_214_400, name = "file" }: Options = {}
 ): Effect.Effect<Upload, GatewayError.BadRequest | GatewayError.PayloadTooLarge, Scope.Scope> =>
   Effect.gen(function* () {
-    const { headers, source } = sourceOf(request)
-    const form = yield* NodeMultipart.persisted(source, headers).pipe(
-      Effect.provideContext(
-        Multipart.limitsServices({ maxFileSize: maxBytes, maxTotalSize: maxBytes + 1_048_576, maxParts: 100 })
-      ),
+    const { headers, isRead, source } = sourceOf(request)
+    if (isRead) return yield* Effect.die(new Error(alreadyRead))
+    const limits = {
+      maxFieldSize: maxFieldBytes,
+      maxFileSize: maxBytes + maxHeaderBytes,
+      maxTotalSize: maxBytes + 1_048_576,
+      maxParts
+    }
+    const form = yield* Multipart.toPersisted(NodeMultipart.stream(source, headers), write).pipe(
+      Effect.provideContext(Multipart.limitsServices(limits)),
       Effect.provide(Services),
-      Effect.catch((error) => explain(error, maxBytes))
+      Effect.catch((error) => explain(error, source, maxBytes))
     )
     const fields: Record<string, string> = {}
     for (const [key, value] of Object.entries(form)) {
@@ -118,5 +155,6 @@ export const fromRequest = (
     const file = typeof values === "object" ? values[0] : undefined
     if (typeof file !== "object") return yield* Effect.fail(invalid(name, "the form has no such file"))
     const blob = yield* Effect.promise(() => openAsBlob(file.path, { type: file.contentType }))
+    if (blob.size > maxBytes) return yield* Effect.fail(tooLarge(maxBytes))
     return { file: blob, filename: file.name, fields }
   })
