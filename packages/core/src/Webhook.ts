@@ -141,8 +141,11 @@ export interface Request extends Options {
 
 const fail = (reason: WebhookError["reason"], message: string) => Effect.fail(new WebhookError({ reason, message }))
 
+/** By its method, because a framework or another realm may have a class of its own. */
+const isHeaders = (headers: Request["headers"]): headers is Headers => typeof headers["get"] === "function"
+
 const headerOf = (headers: Request["headers"], name: string): Effect.Effect<string, WebhookError> => {
-  const found = headers instanceof Headers ? headers.get(name) : valueOf(headers, name)
+  const found = isHeaders(headers) ? headers.get(name) : valueOf(headers, name)
   return typeof found === "string" && found !== ""
     ? Effect.succeed(found)
     : fail("headers", `The header ${name} is missing.`)
@@ -238,6 +241,8 @@ const maxBodyBytes = 1_048_576
 
 const unreadable = (message: string) => new WebhookError({ reason: "body", message })
 
+const tooLarge = () => unreadable("The body is larger than 1 MiB.")
+
 const alreadyRead = () =>
   unreadable("The body was read before. Receive webhooks before anything else reads or parses the body.")
 
@@ -261,7 +266,7 @@ const readAll = async (chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> =
   let size = 0
   for await (const chunk of chunks) {
     size += chunk.length
-    if (size > maxBodyBytes) throw unreadable("The body is larger than 1 MiB.")
+    if (size > maxBodyBytes) throw tooLarge()
     read.push(chunk)
   }
   const whole = new Uint8Array(size)
@@ -279,7 +284,10 @@ const readBody = async (request: globalThis.Request | NodeRequest): Promise<stri
     return request.body === null ? "" : readAll(chunksOf(request.body))
   }
   const { body } = request
-  if (typeof body === "string" || body instanceof Uint8Array) return body
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    if (body.length > maxBodyBytes) throw tooLarge()
+    return body
+  }
   if (body !== undefined && body !== null) {
     throw unreadable("The body was parsed. Only the bytes that were received can be verified: do not parse them.")
   }
@@ -289,7 +297,7 @@ const readBody = async (request: globalThis.Request | NodeRequest): Promise<stri
 }
 
 const isFetchRequest = (request: globalThis.Request | NodeRequest): request is globalThis.Request =>
-  request.headers instanceof Headers
+  isHeaders(request.headers)
 
 /**
  * A request on a server for Node: an `IncomingMessage`, or the request of a framework such as

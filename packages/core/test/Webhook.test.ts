@@ -230,6 +230,19 @@ describe("a Request", () => {
     })
   )
 
+  it.effect("of another realm is verified, although its Headers are not those of this one", () =>
+    Effect.gen(function* () {
+      yield* at(now)
+      const sent = request(body)
+      const get = (name: string) => sent.headers.get(name)
+      const foreign = new Proxy(sent, {
+        // A getter of `Request` throws if it is called on the Proxy.
+        get: (target, key): unknown => (key === "headers" ? { get } : Reflect.get(target, key, target))
+      })
+      expect((yield* Webhook.fromRequest(foreign, { secret })).event).toEqual(event)
+    })
+  )
+
   it.effect("whose body was read before is rejected, and the error says so", () =>
     Effect.gen(function* () {
       yield* at(now)
@@ -289,6 +302,10 @@ describe("a request of Node", () => {
       const request = Object.assign(Readable.from(endless()), { headers: headers() })
       expect((yield* Effect.flip(Webhook.fromRequest(request, { secret }))).reason).toBe("body")
       expect(read).toBeLessThan(40)
+      for (const large of ["x".repeat(1_048_577), Buffer.alloc(1_048_577)]) {
+        const parsed = { headers: headers(), body: large }
+        expect((yield* Effect.flip(Webhook.fromRequest(parsed, { secret }))).reason).toBe("body")
+      }
     })
   )
 })
