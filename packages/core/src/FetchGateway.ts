@@ -24,6 +24,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Layer from "effect/Layer"
 import { Random } from "effect/Random"
+import * as Stream from "effect/Stream"
 import * as Gateway from "./Gateway.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
 import * as GatewayConfig from "./GatewayConfig.ts"
@@ -86,6 +87,10 @@ const streamed = (
   return HttpClientRequest.setBody(request, HttpBody.raw(stream, headers))
 }
 
+/** Ends a response whose body nobody needs, and which may be endless. */
+const discard = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<void> =>
+  Effect.ignore(Stream.runDrain(Stream.take(response.stream, 1)))
+
 /**
  * Provides the `HttpClient` that {@link layer} uses, over the `fetch` of the runtime.
  *
@@ -97,23 +102,23 @@ const streamed = (
  * responses.
  *
  * `FetchHttpClient.RequestInit` adds headers and other options, and `FetchHttpClient.Fetch`
- * replaces `fetch`.
+ * replaces `fetch`. Provide them to the layer, or to a call, which takes precedence.
  *
  * @category layers
  * @since 0.1.0
  */
 export const layerHttpClient: Layer.Layer<HttpClient.HttpClient> = Layer.effect(
   HttpClient.HttpClient,
-  Effect.map(HttpClient.HttpClient, (client) => {
+  Effect.gen(function* () {
+    const client = yield* HttpClient.HttpClient
+    const below = Context.getOrUndefined(yield* Effect.context<never>(), FetchHttpClient.RequestInit)
     const follow = (
       request: HttpClientRequest.HttpClientRequest,
       left: number
     ): Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> =>
       Effect.flatMap(client.execute(request), (response) => {
         const next = left > 0 ? redirected(request, response) : undefined
-        return next === undefined
-          ? Effect.succeed(response)
-          : Effect.andThen(Effect.ignore(response.text), follow(next, left - 1))
+        return next === undefined ? Effect.succeed(response) : Effect.andThen(discard(response), follow(next, left - 1))
       })
     return HttpClient.makeWith<never, never, HttpClientError.HttpClientError, never>(
       Effect.flatMap((request) =>
@@ -121,7 +126,7 @@ export const layerHttpClient: Layer.Layer<HttpClient.HttpClient> = Layer.effect(
           Effect.provideContext(
             follow(streamed(request, fiber), maxRedirects),
             Context.make(FetchHttpClient.RequestInit, {
-              ...Context.getOrUndefined(fiber.context, FetchHttpClient.RequestInit),
+              ...(Context.getOrUndefined(fiber.context, FetchHttpClient.RequestInit) ?? below),
               redirect: "manual"
             })
           )
@@ -162,10 +167,10 @@ export interface Options extends GatewayConfig.Options, RuntimeOptions {}
  */
 export interface ConfigOptions extends GatewayConfig.ConfigOptions, RuntimeOptions {}
 
+// Fresh: each client has its own retry budget, and the `RequestInit` and `fetch` that it was given.
 const layerOver = ({ telemetry = true }: RuntimeOptions) =>
-  Layer.fresh(Gateway.layer).pipe(
-    Layer.provide(telemetry ? Telemetry.layer : Layer.empty),
-    Layer.provide(layerHttpClient)
+  Layer.fresh(
+    Gateway.layer.pipe(Layer.provide(telemetry ? Telemetry.layer : Layer.empty), Layer.provide(layerHttpClient))
   )
 
 /**

@@ -175,6 +175,27 @@ describe("a redirect", () => {
     })
   })
 
+  it.live("is followed without reading the rest of its body", () => {
+    let read = 0
+    const endless = () =>
+      new ReadableStream<Uint8Array>({
+        pull: async (controller) => {
+          await new Promise((resolve) => setTimeout(resolve, 1))
+          read++
+          controller.enqueue(new Uint8Array(65_536))
+        }
+      })
+    const script = scripted((_, number) =>
+      number === 1
+        ? new Response(endless(), { status: 307, headers: { location: "/moved" } })
+        : Stub.json({ data: Stub.keyRecord })
+    )
+    return Effect.gen(function* () {
+      yield* script.run(currentKey)
+      assert.isBelow(read, 5)
+    })
+  })
+
   const refused = (title: string, location: string, call: Effect.Effect<unknown, unknown, Gateway.Gateway>, sent = 1) =>
     it.live(`${title} is a failure`, () => {
       const script = scripted(() => moved(location))
@@ -214,6 +235,24 @@ describe("the layers", () => {
       assert.strictEqual(script.calls[0]?.request.headers.get("x-test"), "yes")
       assert.strictEqual(script.calls[0]?.init?.cache, "no-store")
     })
+  })
+
+  it.live("add those of a RequestInit below them, which that of a call replaces", () => {
+    const script = scripted(() => Stub.json({ data: Stub.keyRecord }))
+    const below = Layer.succeed(FetchHttpClient.RequestInit, { headers: { "x-test": "layer" } })
+    return Effect.gen(function* () {
+      const context = yield* Layer.build(Layer.provide(FetchGateway.layer(options), below))
+      yield* Effect.provideContext(currentKey, context)
+      const replaced = Effect.provideService(currentKey, FetchHttpClient.RequestInit, { headers: { "x-test": "call" } })
+      yield* Effect.provideContext(replaced, context)
+      assert.deepStrictEqual(
+        script.calls.map(({ init, request }) => [request.headers.get("x-test"), init?.redirect]),
+        [
+          ["layer", "manual"],
+          ["call", "manual"]
+        ]
+      )
+    }).pipe(Effect.scoped, script.run)
   })
 
   it.live("read the bindings of a worker", () => {
