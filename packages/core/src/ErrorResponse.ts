@@ -96,6 +96,15 @@ export const fromError = (error: unknown): ErrorResponse | undefined => {
   return undefined
 }
 
+/** The gateway's values, since a server throws on a header that is not valid. */
+const headersOf = (requestId: string | undefined, retryAfter: number | undefined) => {
+  const seconds = Math.min(Math.max(Math.ceil(retryAfter ?? 0), 0), Number.MAX_SAFE_INTEGER)
+  return {
+    ...(retryAfter === undefined ? {} : { "retry-after": String(seconds) }),
+    ...(requestId !== undefined && /^[\x21-\x7e]{1,200}$/.test(requestId) ? { "x-request-id": requestId } : {})
+  }
+}
+
 const respond = (
   status: ErrorResponse["status"],
   { requestId, retryAfter }: { readonly requestId?: string | undefined; readonly retryAfter?: number | undefined },
@@ -103,8 +112,5 @@ const respond = (
 ): ErrorResponse => ({
   status,
   message: sentences[status] ?? text,
-  headers: {
-    ...(retryAfter === undefined ? {} : { "retry-after": String(Math.ceil(retryAfter)) }),
-    ...(requestId === undefined ? {} : { "x-request-id": requestId })
-  }
+  headers: headersOf(requestId, retryAfter)
 })

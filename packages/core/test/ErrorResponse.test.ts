@@ -70,6 +70,18 @@ describe("the answer to an error", () => {
     expect(answerTo(ofStatus(429)).headers).toEqual({})
   })
 
+  it("has only headers that a server can send, whatever the gateway sent", () => {
+    const headersOf = (retry_after: number, request_id: string) =>
+      answerTo(
+        new GatewayError.TooManyRequests({
+          error: { code: 429, message: "m", metadata: { retry_after } },
+          service_metadata: { request_id }
+        })
+      ).headers
+    expect(headersOf(-3, "req_1\r\nset-cookie: a=b")).toEqual({ "retry-after": "0" })
+    expect(headersOf(1e300, "ü")).toEqual({ "retry-after": "9007199254740991" })
+  })
+
   it("does not exist for other errors", () => {
     expect(ErrorResponse.fromError(new Error("mine"))).toBeUndefined()
     expect(ErrorResponse.fromError(undefined)).toBeUndefined()
