@@ -35,7 +35,6 @@ import {
 } from "@model-gateway/core"
 import { Cause, Config, Context, Effect, Exit, Layer, ManagedRuntime, Redacted, Scope, Stream } from "effect"
 import type { IncomingMessage } from "node:http"
-import type { ReadableStream } from "node:stream/web"
 import { type Open, toReadable } from "./internal/readable.ts"
 import * as NodeGateway from "./NodeGateway.ts"
 import * as NodeUpload from "./NodeUpload.ts"

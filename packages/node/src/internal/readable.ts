@@ -1,6 +1,5 @@
 /** A Stream as a `ReadableStream` that ends early with an error, never as if it were complete. */
 import { type Context, Stream } from "effect"
-import { ReadableStream } from "node:stream/web"
 
 /** Ends streams that are being read, with a reason. */
 export type Open = Set<(reason: unknown) => void>

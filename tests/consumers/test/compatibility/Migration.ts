@@ -55,6 +55,12 @@ process.exit()
 
 const Printed = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Array(Schema.String)))
 
+/** Compiled beside the pages, because their programs have the types of the DOM: the default `lib`. */
+const served = `
+import type { Client } from "@model-gateway/node/promise"
+export const serve = (gateway: Client, id: string): Response => new Response(gateway.videoContent(id))
+`
+
 const compilerOptions = {
   target: "ESNext",
   module: "NodeNext",
@@ -73,21 +79,22 @@ export const migrationTests = (gateway: () => CompatibleGateway) => {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
     for (const { code, file } of programs) writeFileSync(join(folder, file), code)
+    writeFileSync(join(folder, "served.ts"), served)
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }))
     writeFileSync(join(folder, "run.mjs"), runner)
     data = mkdtempSync(join(tmpdir(), "model-gateway-"))
     writeFileSync(join(data, "call.wav"), DtmfTone.wav("555 0199"))
     const { baseUrl, key } = gateway()
     const env = { MODEL_GATEWAY_BASE_URL: baseUrl, MODEL_GATEWAY_API_KEY: key }
-    const served = programs.filter(({ label }) => !label.includes(",")).map(({ file }) => file)
-    const output = await succeed(process.execPath, [join(folder, "run.mjs"), ...served], { cwd: data, env })
+    const runnable = programs.filter(({ label }) => !label.includes(",")).map(({ file }) => file)
+    const output = await succeed(process.execPath, [join(folder, "run.mjs"), ...runnable], { cwd: data, env })
     printed = Schema.decodeSync(Printed)(output)
     // A busy machine needs most of it to load the clients.
   }, 120_000)
 
   afterAll(() => rmSync(data, { recursive: true, force: true }))
 
-  it("compile with the types of each client", async () => {
+  it("compile with the types of each client, and a download as the body of a `Response`", async () => {
     const { stdout } = await run("tsc", ["--pretty", "false"], { cwd: folder })
     expect(stdout).toBe("")
   })
