@@ -233,5 +233,5 @@ def _error_of(response: error.HTTPError) -> GatewayError:
         status=response.code,
         metadata=metadata,
         request_id=response.headers.get("x-request-id"),
-        retry_after=float(retry_after) if retry_after.isdigit() else 0.0,
+        retry_after=float(retry_after) if retry_after.isdecimal() else 0.0,
     )

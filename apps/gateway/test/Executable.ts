@@ -32,8 +32,8 @@ export interface Running {
 export type AtEnd = (end: () => void | PromiseLike<void>) => void
 
 /**
- * What all tests of a file share, such as a gateway, because to start one takes a second. It is made
- * before the first test, and ends after the last one in the reverse order.
+ * What all tests of a file share, such as a gateway, because to start one takes a second. It is
+ * made before the first test, and ends after the last one in the reverse order.
  */
 export const shared = <A>(make: (atEnd: AtEnd) => Promise<A>): (() => A) => {
   const ends: Array<() => void | PromiseLike<void>> = []

@@ -43,13 +43,16 @@ app.get("/api/search", async (req, res) => {
 })
 
 app.post("/api/transcripts", async (req, res) => {
+  // Before the upload is awaited: a response that has closed emits no other `close`.
+  const signal = signalOf(res)
   await using upload = await receiveUpload(req)
   const { file, filename } = upload
-  const { text } = await gateway.transcribe({ model: "sandbox/tones", file, filename }, { signal: signalOf(res) })
+  const { text } = await gateway.transcribe({ model: "sandbox/tones", file, filename }, { signal })
   res.json({ text })
 })
 
-// Express itself would answer with `error.status`: with the gateway's 401 if this server's key is wrong.
+// Express itself would answer with `error.status`: with the gateway's 401 if this server's key is
+// wrong.
 const onError: ErrorRequestHandler = (error, _req, res, next) => {
   const answer = errorResponse(error)
   if (answer === undefined || res.headersSent) return next(error)

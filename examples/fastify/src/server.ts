@@ -61,7 +61,8 @@ app.register(async (scope) => {
   })
 })
 
-// Fastify itself would answer with the gateway's status: with its 401 if this server's key is wrong.
+// Fastify itself would answer with the gateway's status: with its 401 if this server's key is
+// wrong.
 app.setErrorHandler((error, _request, reply) => {
   const answer = ErrorResponse.fromError(error)
   if (answer === undefined) throw error

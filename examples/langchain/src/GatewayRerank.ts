@@ -13,7 +13,7 @@ import type * as Rerank from "@model-gateway/core/Rerank"
 import type { Client } from "@model-gateway/node/promise"
 import { chargedOnce, fingerprintOf } from "./chargedOnce.ts"
 
-/** The model, how many documents to keep (`top_n`, default: all), and the routing of the request. */
+/** The model, how many documents to keep (`top_n`, default: all), and the request's routing. */
 export type RerankSettings = Omit<Rerank.Request, "query" | "documents">
 
 export interface RerankInput {

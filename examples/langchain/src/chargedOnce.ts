@@ -2,8 +2,9 @@
  * Charges a call once, although a chain repeats it.
  *
  * A call whose response was lost may have been charged. LangChain's `.withRetry()` then makes a new
- * call, which would have an idempotency key of its own and would be charged again. Here the repeated
- * call gets the key of the failed one, so that the gateway returns the response that it kept.
+ * call, which would have an idempotency key of its own and would be charged again. Here the
+ * repeated call gets the key of the failed one, so that the gateway returns the response that it
+ * kept.
  */
 import { createHash, randomUUID } from "node:crypto"
 

@@ -9,7 +9,7 @@ import {
   type NodeWithScore
 } from "llamaindex"
 
-/** The model, how many nodes to keep (`top_n`, default: all), and the routing of the request. */
+/** The model, how many nodes to keep (`top_n`, default: all), and the request's routing. */
 export interface RerankSettings extends Omit<Rerank.Request, "query" | "documents"> {
   /** The `signal` that ends the request, and the policy of its retries. */
   readonly call?: CallSettings

@@ -9,7 +9,8 @@ const answers = ["Invoices are sent monthly", "Reset a forgotten password", "Clo
 const gateway = await createClient()
 try {
   const rerank = new GatewayRerank(gateway, { model: "sandbox/bm25", top_n: 1 })
-  // An index with embeddings calls it by itself: `index.asQueryEngine({ nodePostprocessors: [rerank] })`.
+  // An index with embeddings calls it by itself:
+  // `index.asQueryEngine({ nodePostprocessors: [rerank] })`.
   const nodes = answers.map((text) => ({ node: new TextNode({ text }) }))
   for (const { node, score } of await rerank.postprocessNodes(nodes, question)) {
     console.log(score, node.getContent(MetadataMode.NONE))

@@ -3,8 +3,8 @@
  * a web framework.
  *
  * The status of the gateway is not always the answer. A 401 says that the key of the server is
- * wrong, and a 402 that its credits are used up: its caller can do nothing about either. And 524 and
- * 529 are unknown to most clients.
+ * wrong, and a 402 that its credits are used up: its caller can do nothing about either. And 524
+ * and 529 are unknown to most clients.
  *
  * @since 0.1.0
  */
@@ -31,8 +31,8 @@ export interface ErrorResponse {
   /** One sentence for the caller. That of the gateway for a 400, 404, 413 and 429. */
   readonly message: string
   /**
-   * `retry-after` if the gateway said when to try again, and `x-request-id`, which finds the request
-   * in its log.
+   * `retry-after` if the gateway said when to try again, and `x-request-id`, which finds the
+   * request in its log.
    */
   readonly headers: Readonly<Record<string, string>>
 }

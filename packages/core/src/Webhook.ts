@@ -308,7 +308,7 @@ const isFetchRequest = (request: globalThis.Request | NodeRequest): request is g
  */
 export interface NodeRequest {
   readonly headers: Exclude<Request["headers"], Headers>
-  /** What a body parser of the framework has made of the body: only text or bytes can be verified. */
+  /** What a body parser has made of the body: only text or bytes can be verified. */
   readonly body?: unknown
   /** The body, if no parser has read it. */
   readonly [Symbol.asyncIterator]?: () => AsyncIterator<Uint8Array>
@@ -317,12 +317,12 @@ export interface NodeRequest {
 }
 
 /**
- * Verifies the webhook in a `Request` of the Fetch API, or in a request of Node, Express or Fastify.
- * It reads the body, so the request cannot be read again.
+ * Verifies the webhook in a `Request` of the Fetch API, or in a request of Node, Express or
+ * Fastify. It reads the body, so the request cannot be read again.
  *
  * Call it before a body parser: JSON that was parsed and written again does not verify. If the body
- * was read or parsed before, it fails with the reason `body`. What a parser has left as text or bytes,
- * such as `express.raw()`, is verified.
+ * was read or parsed before, it fails with the reason `body`. What a parser has left as text or
+ * bytes, such as `express.raw()`, is verified.
  *
  * @example
  * ```ts

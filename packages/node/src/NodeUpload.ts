@@ -1,6 +1,6 @@
 /**
- * Receives a file that a caller of your server uploads in a multipart form, for `gateway.transcribe`
- * and `gateway.uploadFile`.
+ * Receives a file that a caller of your server uploads in a multipart form, for
+ * `gateway.transcribe` and `gateway.uploadFile`.
  *
  * The file goes to the disk, not into memory. From there it is sent as often as needed: a body that
  * can be read only once could not be sent again after a lost connection or a 503.
@@ -27,7 +27,7 @@ export interface Upload {
   readonly file: Blob
   /** The name that the caller sent, for example for the audio format. It can be any text. */
   readonly filename: string
-  /** The texts of the form, each of at most 64 KiB. Of several with the same name, the first one. */
+  /** The texts of the form, each of at most 64 KiB. Of several with one name, the first one. */
   readonly fields: Readonly<Record<string, string>>
 }
 
@@ -105,9 +105,9 @@ const explain = (
 }
 
 /**
- * Reads the form of a request: of the Fetch API, as Next.js and Hono have it, or of Node, as Express
- * has it (Fastify: `request.raw`). If something has read the body before, it dies with an error that
- * says so.
+ * Reads the form of a request: of the Fetch API, as Next.js and Hono have it, or of Node, as
+ * Express has it (Fastify: `request.raw`). If something has read the body before, it dies with an
+ * error that says so.
  *
  * It fails with `BadRequest` if the request is not a form with such a file, or ends early, and with
  * `PayloadTooLarge` if the file is too large. The file is deleted when the scope closes.
@@ -120,7 +120,9 @@ const explain = (
  *
  * const transcribe = (request: Request) =>
  *   NodeUpload.fromRequest(request).pipe(
- *     Effect.flatMap(({ file, filename }) => Transcription.transcribe({ model: "sandbox/tones", file, filename })),
+ *     Effect.flatMap(({ file, filename }) =>
+ *       Transcription.transcribe({ model: "sandbox/tones", file, filename })
+ *     ),
  *     Effect.scoped
  *   )
  * ```

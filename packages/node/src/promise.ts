@@ -384,7 +384,7 @@ export interface Upload extends NodeUpload.Upload, AsyncDisposable {
 
 /**
  * Receives the file of a multipart form on the disk: see `NodeUpload` of `@model-gateway/node`.
- * Rejects with `BadRequest` if the request is not a form with such a file, and with
+ * Rejects with `BadRequest` if the request is not a form with such a file, or ends early, and with
  * `PayloadTooLarge` if the file is too large.
  *
  * @example

@@ -14,8 +14,8 @@ export const environment = (): Readonly<Record<string, string>> => {
 }
 
 /**
- * Runs a program of an example with the project's Node, in the folder of the example. `settings` are
- * added to its environment.
+ * Runs a program of an example with the project's Node, in the folder of the example. `settings`
+ * are added to its environment.
  */
 export const run = (
   name: string,

@@ -45,7 +45,7 @@ export const losingFirstResponses = async (origin: string, seen: Map<string, Rea
     pass().catch(() => response.destroy())
   })
 
-/** Accepts requests and never responds. `requests` are the counts of those that came and were closed. */
+/** Accepts requests and never responds. `requests` counts those that came and were closed. */
 export const neverResponding = async (requests: { came: number; closed: number }): Promise<Server> =>
   listen((_, response) => {
     requests.came++

@@ -2,8 +2,8 @@
  * The rendering process: lettering, painting, encoding and muxing. `TitleCard.render` starts it and
  * sends it a `Job`.
  *
- * It is not a thread. With a thread for each render, the 119th render of a service never ended in two
- * of ten runs: V8's compiler threads waited for a lock (Node 24.21).
+ * It is not a thread. With a thread for each render, the 119th render of a service never ended in
+ * two of ten runs: V8's compiler threads waited for a lock (Node 24.21).
  *
  * It loads as little as it can, because each card waits for that: nothing of `effect`.
  */

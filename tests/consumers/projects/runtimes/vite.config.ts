@@ -1,6 +1,6 @@
 /**
- * The program in one file, which is what is deployed to an edge: as a module for `workerd`, and as a
- * script for Vercel's edge runtime.
+ * The program in one file, which is what is deployed to an edge: as a module for `workerd`, and as
+ * a script for Vercel's edge runtime.
  */
 import { defineConfig } from "vite"
 

@@ -39,7 +39,9 @@ const programs: ReadonlyArray<Program> = globSync("docs/client/migrate/*.md", { 
     })
   })
 
-/** Imports each file, and writes what all of them print as JSON. One process loads each client once. */
+/**
+ * Imports each file, and writes what all of them print as JSON. One process loads each client once.
+ */
 const runner = `
 import { format } from "node:util"
 const log = console.log
@@ -55,7 +57,7 @@ process.exit()
 
 const Printed = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Array(Schema.String)))
 
-/** Compiled beside the pages, because their programs have the types of the DOM: the default `lib`. */
+/** Compiled beside the pages, whose programs have the types of the DOM: the default `lib`. */
 const served = `
 import type { Client } from "@model-gateway/node/promise"
 export const serve = (gateway: Client, id: string): Response => new Response(gateway.videoContent(id))
