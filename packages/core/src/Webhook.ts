@@ -11,6 +11,7 @@
  *
  * @since 0.1.0
  */
+import * as Bytes from "effect/Bytes"
 import * as Clock from "effect/Clock"
 import { timingSafeEqual } from "effect/crypto/Mac"
 import { WebCrypto } from "effect/crypto/WebCrypto"
@@ -217,10 +218,7 @@ export const verify = Effect.fnUntraced(function* ({
   }
   const text = new TextEncoder()
   const content = typeof body === "string" ? text.encode(body) : body
-  const prefix = text.encode(`${id}.${timestamp}.`)
-  const signed = new Uint8Array(prefix.length + content.length)
-  signed.set(prefix)
-  signed.set(content, prefix.length)
+  const signed = Bytes.concat([text.encode(`${id}.${timestamp}.`), content])
   const secrets: ReadonlyArray<Secret> = typeof secret === "string" || Redacted.isRedacted(secret) ? [secret] : secret
   const keys = yield* Effect.forEach(secrets, (one) => keyOf(subtle, one))
   // One computation for each secret: a caller chooses how many signatures there are.
@@ -269,13 +267,7 @@ const readAll = async (chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> =
     if (size > maxBodyBytes) throw tooLarge()
     read.push(chunk)
   }
-  const whole = new Uint8Array(size)
-  let offset = 0
-  for (const chunk of read) {
-    whole.set(chunk, offset)
-    offset += chunk.length
-  }
-  return whole
+  return Bytes.concat(read)
 }
 
 const readBody = async (request: globalThis.Request | NodeRequest): Promise<string | Uint8Array> => {

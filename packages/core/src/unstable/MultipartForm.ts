@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+import * as Bytes from "effect/Bytes"
 import type { Random } from "effect/Random"
 
 /**
@@ -38,16 +39,6 @@ const firstBlockSize = 65_536
 
 const sizeOf = (part: Part): number => (part instanceof Blob ? part.size : part.byteLength)
 
-const concat = (chunks: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
-  const whole = new Uint8Array(size)
-  let offset = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, offset)
-    offset += chunk.byteLength
-  }
-  return whole
-}
-
 /**
  * Returns a function that reads the next block of the parts. It returns undefined at the end, and
  * must not be called again before it has returned.
@@ -81,7 +72,7 @@ export const reader = (parts: ReadonlyArray<Part>): (() => Promise<Uint8Array | 
       }
     }
     maxBytes = blockSize
-    return size === 0 ? undefined : chunks.length === 1 ? chunks[0] : concat(chunks, size)
+    return size === 0 ? undefined : chunks.length === 1 ? chunks[0] : Bytes.concat(chunks)
   }
 }
 
