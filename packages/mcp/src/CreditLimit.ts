@@ -35,11 +35,12 @@ export interface LimitReachedFields {
 export class LimitReached extends Data.TaggedError("CreditLimitReached")<LimitReachedFields> {
   override get message(): string {
     const { maxCredits, needed, reserved, spent } = this
-    const running = reserved === 0 ? "" : `, ${reserved} are reserved by calls in progress`
+    const running = reserved === 0 ? "" : `, ${reserved} are reserved by calls and videos in progress`
     const wanted = needed === undefined ? "the price of this call is not known before" : `this call needs ${needed}`
     return (
       `The credit limit of this session is reached: ${spent} of ${maxCredits} credits are spent${running}, and ${wanted}. ` +
-      "Nothing was called or charged. Do not repeat the call: only the user can raise the limit, and calls to free models still work."
+      "Nothing was called or charged. Do not repeat the call: only the user can raise the limit, and calls to free models still work." +
+      (reserved === 0 ? "" : " `usage` gives back what is reserved for videos that have ended.")
     )
   }
 }
@@ -86,8 +87,8 @@ export interface CreditLimit {
 
 const micro = 1_000_000
 
-/** A price never rounds down to nothing. */
-const toMicro = (credits: number): number => Math.ceil(credits * micro - 1e-6)
+/** A price never rounds down to nothing, so that a session without credits makes only free calls. */
+const toMicro = (credits: number): number => (credits > 0 ? Math.max(1, Math.ceil(credits * micro - 1e-6)) : 0)
 
 /**
  * Counts from nothing. Without `maxCredits` it only counts.

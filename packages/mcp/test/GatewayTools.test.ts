@@ -60,7 +60,7 @@ it.effect("lets one call at a time exceed the limit, if its price is not known b
     const first = yield* Effect.forkChild(call("rerank", rerank), { startImmediately: true })
     yield* Effect.yieldNow
     const second = yield* call("rerank", rerank)
-    expect(textOf(second)).toContain("0.01 are reserved by calls in progress")
+    expect(textOf(second)).toContain("0.01 are reserved by calls and videos in progress")
     yield* latch.open
     expect((yield* Fiber.join(first)).structuredContent).toMatchObject({ cost: 0.05, estimated_cost: null })
     expect(textOf(yield* call("rerank", rerank))).toContain("0.05 of 0.01 credits are spent")
@@ -96,5 +96,39 @@ it.effect("leaves the video of an interrupted call alone if the server itself st
     expect(cancelled).toEqual([])
     yield* stopped(false)
     expect(cancelled).toEqual([Samples.videoJobs.pending.id])
+  })
+)
+
+it.effect("returns the id of a video that it cannot follow any longer", () =>
+  Effect.gen(function* () {
+    const call = yield* agent({
+      listVideoModels: { data: [videoModel] },
+      submitVideo: Samples.videoJobs.pending,
+      getVideo: new GatewayError.NotFound({ error: { message: "there is no such job" } })
+    })
+    const made = yield* call("make_video", { model: videoModel.id, prompt: "Dawn", wait_seconds: 60 })
+    expect(made.isError).not.toBe(true)
+    expect(made.structuredContent).toMatchObject({
+      job_id: Samples.videoJobs.pending.id,
+      status: "pending",
+      warnings: [expect.stringContaining("there is no such job")]
+    })
+  })
+)
+
+it.effect("shows the usage of a session although one of its videos cannot be read", () =>
+  Effect.gen(function* () {
+    const call = yield* agent(
+      {
+        listVideoModels: { data: [videoModel] },
+        submitVideo: Samples.videoJobs.pending,
+        getVideo: new GatewayError.NotFound({ error: { message: "there is no such job" } }),
+        currentKey: Samples.currentKeyResponse
+      },
+      { maxCredits: 1 }
+    )
+    yield* call("make_video", { model: videoModel.id, prompt: "Dawn", wait_seconds: 0 })
+    const { structuredContent } = yield* call("usage", {})
+    expect(structuredContent).toMatchObject({ session: { spent: 0, reserved: 0.03 } })
   })
 )

@@ -90,6 +90,14 @@ it("refuses a body above its limit, whether it announces its length or not", asy
   expect(response.status).toBe(413)
 })
 
+it.each(["$1", "1,5", ".5", "-1", "1e3", "0.1234567"])("refuses %s as the limit of a session", async (limit) => {
+  const response = await post(await createKey("limited"), initialize, { "model-gateway-max-credits": limit })
+  expect([response.status, JSON.stringify(await response.json())]).toEqual([
+    400,
+    expect.stringContaining("Model-Gateway-Max-Credits")
+  ])
+})
+
 describe("a session", () => {
   it("belongs to the key that began it", async () => {
     const key = await createKey("owner")

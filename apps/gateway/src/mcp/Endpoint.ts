@@ -176,12 +176,16 @@ const make = Effect.fnUntraced(function* (app: InProcess.App, options: Options) 
   })
 
   /** The limit of a session: the lower one of the setting and what its client asks for. */
-  const limitOf = ({ headers }: HttpServerRequest.HttpServerRequest): number | undefined => {
+  const limitOf = Effect.fnUntraced(function* ({ headers }: HttpServerRequest.HttpServerRequest) {
     const asked = headers[maxCreditsHeader]
-    const lower = asked !== undefined && /^\d+(?:\.\d+)?$/.test(asked) ? Number(asked) : undefined
-    const limits = [lower, options.maxCredits].filter((each) => each !== undefined)
-    return limits.length === 0 ? undefined : Math.min(...limits)
-  }
+    if (asked === undefined) return options.maxCredits
+    if (!/^\d{1,10}(?:\.\d{1,6})?$/.test(asked)) {
+      return yield* Effect.fail(
+        refuse(400, "Model-Gateway-Max-Credits must be a number of credits with at most six decimals, such as 0.5")
+      )
+    }
+    return Math.min(Number(asked), options.maxCredits ?? Number.POSITIVE_INFINITY)
+  })
 
   const entryOf = (
     client: Context.Context<Gateway.Gateway | GatewayClient.GatewayClient>,
@@ -208,7 +212,7 @@ const make = Effect.fnUntraced(function* (app: InProcess.App, options: Options) 
       if (found === undefined) return yield* Effect.fail(refuse(404, "no such session: begin another one"))
       return { id, entry: found, isNew: false }
     }
-    const maxCredits = limitOf(request)
+    const maxCredits = yield* limitOf(request)
     const shared = `${keyHash} ${maxCredits ?? ""}`
     const isModern = request.headers["mcp-protocol-version"] === GatewayTools.protocols[0].protocolVersion
     const entry =

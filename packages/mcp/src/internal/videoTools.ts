@@ -1,6 +1,5 @@
 /** The tools that make a video, follow it and cancel it. */
 import { Gateway } from "@model-gateway/core/Gateway"
-import type { Failure } from "@model-gateway/core/Video"
 import * as Video from "@model-gateway/core/Video"
 import * as VideoProgress from "@model-gateway/core/VideoProgress"
 import * as Effect from "effect/Effect"
@@ -50,9 +49,17 @@ const output = Schema.Struct({
 
 const unknownEstimate: Estimate.Estimate = { credits: undefined, maxPrice: undefined }
 
+/** A job as it was last seen. */
+interface Followed {
+  readonly job: Video.Job
+  /** Why it could not be followed longer. */
+  readonly warning?: string | undefined
+}
+
 /** The job as a result. */
-const resultOf = Effect.fnUntraced(function* (job: Video.Job, estimate: Estimate.Estimate) {
+const resultOf = Effect.fnUntraced(function* ({ job, warning }: Followed, estimate: Estimate.Estimate) {
   const { baseUrl } = yield* Session
+  const warnings = [...(job.warnings ?? []), ...(warning === undefined ? [] : [warning])]
   const videos = (job.unsigned_urls ?? []).map((path, index) => ({
     uri: VideoUri.of(job.id, index),
     ...(baseUrl === undefined ? {} : { url: new URL(path, baseUrl).href })
@@ -64,7 +71,7 @@ const resultOf = Effect.fnUntraced(function* (job: Video.Job, estimate: Estimate
       ...(job.progress === undefined ? {} : { progress: job.progress }),
       ...(job.error === undefined ? {} : { error: job.error }),
       videos,
-      ...(job.warnings === undefined ? {} : { warnings: job.warnings }),
+      ...(warnings.length === 0 ? {} : { warnings }),
       ...(yield* Paid.price(estimate, costOf(job)))
     },
     links: videos.map(({ uri }, index) => ({ uri, name: `${job.id}-${index}.mp4`, mimeType: VideoUri.mimeType }))
@@ -101,7 +108,11 @@ const keep = Effect.fnUntraced(function* (id: string, reservation: Reservation) 
 /** The greatest time between two reports, so that a client that counts from the last one waits on. */
 const heartbeat = "10 seconds"
 
-/** Follows a job until it ends, at most for so many seconds, and reports each change. */
+/**
+ * Follows a job until it ends, at most for so many seconds, and reports each change. If the gateway
+ * cannot be asked any longer, the job is returned as it was: the agent must learn its id, or it would
+ * make, and pay for, the video again.
+ */
 const follow = Effect.fnUntraced(function* (submitted: Video.Job, seconds: number, { report }: Tool.Call) {
   let job = submitted
   let reported = 0
@@ -111,7 +122,7 @@ const follow = Effect.fnUntraced(function* (submitted: Video.Job, seconds: numbe
     return report(reported, `video job ${job.id} is ${job.status}`)
   })
   yield* tell
-  if (Video.isFinal(job.status) || seconds === 0) return job
+  if (Video.isFinal(job.status) || seconds === 0) return { job }
   const changes = VideoProgress.watch(job.id).pipe(
     Stream.runForEach((next) => {
       job = next
@@ -119,9 +130,14 @@ const follow = Effect.fnUntraced(function* (submitted: Video.Job, seconds: numbe
     })
   )
   const beats = Effect.forever(Effect.andThen(Effect.sleep(heartbeat), tell))
-  yield* Effect.timeoutOption(Effect.raceFirst(changes, beats), `${seconds} seconds`)
+  const warning = yield* Effect.timeoutOption(Effect.raceFirst(changes, beats), `${seconds} seconds`).pipe(
+    Effect.as(undefined),
+    Effect.catch((error) =>
+      Effect.succeed(`The job goes on, but could not be followed: ${error.message} Call follow_video with its job_id.`)
+    )
+  )
   yield* settle(job)
-  return job
+  return { job, warning }
 })
 
 /** A job that is canceled while nobody waits for it must not hold the end of the call for long. */
@@ -229,19 +245,25 @@ export const cancelVideoTool = Tool.make({
     const gateway = yield* Gateway
     const job = yield* gateway.cancelVideo(job_id)
     yield* settle(job)
-    return yield* resultOf(job, unknownEstimate)
+    return yield* resultOf({ job }, unknownEstimate)
   })
 })
 
 /** How many jobs are asked for at a time, so that it does not use up the rate limit of the key. */
 const askedJobs = 20
 
-/** Asks for jobs of the session that may have ended, so that the limit counts what they cost. */
-export const settleJobs: Effect.Effect<void, Failure, Gateway | Session> = Effect.gen(function* () {
+/**
+ * Asks for jobs of the session that may have ended, so that the limit counts what they cost. A job
+ * that cannot be read stays reserved. Those that were asked for are last the next time.
+ */
+export const settleJobs: Effect.Effect<void, never, Gateway | Session> = Effect.gen(function* () {
   const gateway = yield* Gateway
   const { jobs } = yield* Session
-  yield* Effect.forEach([...jobs.keys()].slice(0, askedJobs), (id) => Effect.flatMap(gateway.getVideo(id), settle), {
-    concurrency: 4,
-    discard: true
-  })
+  const ask = ([id, reservation]: readonly [string, Reservation]) =>
+    Effect.gen(function* () {
+      jobs.delete(id)
+      jobs.set(id, reservation)
+      yield* settle(yield* gateway.getVideo(id))
+    }).pipe(Effect.ignore)
+  yield* Effect.forEach([...jobs].slice(0, askedJobs), ask, { concurrency: 4, discard: true })
 })

@@ -7,8 +7,9 @@ const ascii = (bytes: DataView, at: number): string =>
 export const headerBytes = 3072
 
 /**
- * Seconds, from the start of a file and the size of all of it. Undefined if it is not WAV, or if the
- * header is longer than the start.
+ * Seconds, from the start of a file and the size of all of it. Undefined if it is not WAV, if the
+ * header is longer than the start, or if it contradicts itself: an agent could otherwise state a
+ * length that makes the estimate too low.
  */
 export const wavDuration = (start: Uint8Array, size: number): number | undefined => {
   const bytes = new DataView(start.buffer, start.byteOffset, start.byteLength)
@@ -17,10 +18,14 @@ export const wavDuration = (start: Uint8Array, size: number): number | undefined
   for (let at = 12; at + 8 <= bytes.byteLength;) {
     const length = bytes.getUint32(at + 4, true)
     const name = ascii(bytes, at)
-    if (name === "fmt " && at + 20 <= bytes.byteLength) bytesPerSecond = bytes.getUint32(at + 16, true)
+    if (name === "fmt " && at + 22 <= bytes.byteLength) {
+      bytesPerSecond = bytes.getUint32(at + 16, true)
+      const [samplesPerSecond, blockAlign] = [bytes.getUint32(at + 12, true), bytes.getUint16(at + 20, true)]
+      if (bytesPerSecond !== samplesPerSecond * blockAlign) return undefined
+    }
     if (name === "data") {
-      // A recorder that streams does not know the size, and writes the greatest one.
-      return bytesPerSecond === 0 ? undefined : Math.min(length, size - at - 8) / bytesPerSecond
+      // A recorder that streams does not know the size, and writes the greatest one, or 0.
+      return bytesPerSecond === 0 || length === 0 ? undefined : Math.min(length, size - at - 8) / bytesPerSecond
     }
     at += 8 + length + (length % 2)
   }
