@@ -8,8 +8,9 @@ import { experimental_generateVideo as generateVideo, rerank, transcribe } from 
 import { Effect } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { inspect } from "node:util"
 import { afterAll, beforeAll, describe, vi } from "vitest"
-import { rejection, serve } from "./support/serve.ts"
+import { envelope, json, rejection, serve } from "./support/serve.ts"
 import { containing, matching, some } from "./support/parts.ts"
 
 beforeAll(() => void vi.stubGlobal("AI_SDK_LOG_WARNINGS", false))
@@ -264,6 +265,24 @@ describe("errors without a status", () => {
     const error = await errorOf(broken)
     expect(error).toMatchObject({ name: "AI_LoadAPIKeyError" })
     expect(String(error)).not.toContain("secret")
+  })
+
+  it("of a header do not quote its value, and are not retried", async () => {
+    const { baseURL, received } = await serve(({ response }) => void response.end())
+    const model = createModelGateway({ baseURL, apiKey: "k" }).reranking("m")
+    for (const headers of [{ "x-proxy": "secret\n2" }, { "x proxy": "secret" }]) {
+      const error = await rejection(rerank({ model, query, documents, headers }))
+      expect(error).toMatchObject({ name: "AI_InvalidArgumentError", argument: "headers" })
+      expect(inspect(error, { depth: 9 })).not.toContain("secret")
+    }
+    expect(received).toEqual([])
+  })
+
+  it("have no cookies of a proxy", async () => {
+    const { baseURL } = await serve((each) => json(each, 400, envelope(400), { "set-cookie": "s=1", "x-proxy": "p" }))
+    const error = await errorOf(createModelGateway({ baseURL, apiKey: "k" }))
+    expect(error).toMatchObject({ responseHeaders: { "x-proxy": "p" } })
+    expect(error).not.toHaveProperty("responseHeaders.set-cookie")
   })
 
   it("are over once the environment is set", async () => {

@@ -1,4 +1,5 @@
 /** What a call of the SDK adds to its HTTP requests, and what it reads of their responses. */
+import { InvalidArgumentError } from "@ai-sdk/provider"
 import type { TransformClient } from "@model-gateway/core/GatewayConfig"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -24,8 +25,14 @@ export const CurrentExchange = Context.Reference<Exchange | undefined>(
   }
 )
 
-/** Firefox and Safari would ask the gateway in a preflight whether a page may set `user-agent`. */
-const isPage = typeof document !== "undefined"
+/**
+ * Firefox and Safari would ask the gateway in a preflight whether a page or its worker may set
+ * `user-agent`.
+ */
+const isPage = "document" in globalThis || "WorkerGlobalScope" in globalThis
+
+const isName = /^[!#$%&'*+.^`|~\w-]+$/
+const isValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 export type Headers = Readonly<Record<string, string | undefined>>
 
@@ -33,7 +40,13 @@ export const make = (...given: ReadonlyArray<Headers | undefined>): Exchange => 
   const headers: Record<string, string> = {}
   for (const each of given) {
     for (const [name, value] of Object.entries(each ?? {})) {
-      if (value !== undefined) headers[name.toLowerCase()] = value
+      if (value === undefined) continue
+      // Checked here because the platform's own error quotes the value, which may be a secret.
+      if (!isName.test(name) || !isValue.test(value.trim())) {
+        const message = `The header ${JSON.stringify(name)} has characters that are not allowed in an HTTP header.`
+        throw new InvalidArgumentError({ argument: "headers", message })
+      }
+      headers[name.toLowerCase()] = value
     }
   }
   const { "idempotency-key": idempotencyKey, ...others } = headers
@@ -54,7 +67,10 @@ export const transformClient: TransformClient = (client) =>
     ),
     HttpClient.tap((response) =>
       Effect.map(CurrentExchange, (exchange) => {
-        if (exchange !== undefined) exchange.responseHeaders = { ...response.headers }
+        if (exchange === undefined) return
+        // Cookies are secrets, and errors are logged with these headers.
+        const { "set-cookie": _, ...headers } = response.headers
+        exchange.responseHeaders = headers
       })
     )
   )
