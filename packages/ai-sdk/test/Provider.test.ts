@@ -285,6 +285,14 @@ describe("errors without a status", () => {
     expect(error).not.toHaveProperty("responseHeaders.set-cookie")
   })
 
+  it("of a function that returns no key say so, instead of sending it", async () => {
+    const { baseURL, received } = await serve(({ response }) => void response.end())
+    // It returns undefined, as one of a program in JavaScript may.
+    const apiKey = vi.fn<() => string>()
+    expect(await errorOf(createModelGateway({ baseURL, apiKey }))).toMatchObject({ name: "AI_LoadAPIKeyError" })
+    expect(received).toEqual([])
+  })
+
   it("are over once the environment is set", async () => {
     const { baseURL, received } = await serve(({ response }) => void response.writeHead(404).end())
     vi.stubEnv("MODEL_GATEWAY_API_KEY", "mg_sk_env")

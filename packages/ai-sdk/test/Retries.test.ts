@@ -61,6 +61,24 @@ describe("the SDK's retries", () => {
     expect(received[0]?.request.headers["x-shop"]).toBe("7")
   })
 
+  it("keep the API key if the work may have been done, because the service charges it for each key", async () => {
+    for (const [status, isKept] of [
+      [502, true],
+      [503, false]
+    ] as const) {
+      const { baseURL, received } = await serve((each) => json(each, status, envelope(status), atOnce))
+      let made = 0
+      const model = createModelGateway({ baseURL, apiKey: async () => `mg_ek_${++made}` }).reranking("m")
+      await rejection(rerank({ model, query, documents }))
+      const keys = received.map(({ request }) => request.headers.authorization)
+      expect(keys).toEqual((isKept ? [1, 1, 1] : [1, 2, 3]).map((number) => `Bearer mg_ek_${number}`))
+      // The next call is another one.
+      await rejection(rerank({ model, query, documents, maxRetries: 0 }))
+      expect(received[3]?.request.headers.authorization).toBe(`Bearer mg_ek_${made}`)
+      expect(made).toBe(isKept ? 2 : 4)
+    }
+  })
+
   it("do not mistake calls for each other that pass the same objects", async () => {
     const { baseURL, received } = await serve((each, number) =>
       number > 5 ? json(each, 200, ranking) : json(each, 503, envelope(503), atOnce)

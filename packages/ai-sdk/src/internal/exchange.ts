@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import { constUndefined } from "effect/Function"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type * as Redacted from "effect/Redacted"
 
 export interface Exchange {
   /** Headers of every request, with names in lower case. */
@@ -14,6 +15,10 @@ export interface Exchange {
   readonly idempotencyKey: string | undefined
   /** The address of the latest request. Undefined: none was sent. */
   url: string | undefined
+  /** The API key of the latest request. */
+  credential: Redacted.Redacted<string> | undefined
+  /** The API key that the requests have to be sent with, whatever the settings return by now. */
+  fixedCredential: Redacted.Redacted<string> | undefined
   /** The headers of the latest response. */
   responseHeaders: Record<string, string> | undefined
 }
@@ -51,7 +56,14 @@ export const make = (...given: ReadonlyArray<Headers | undefined>): Exchange => 
   }
   const { "idempotency-key": idempotencyKey, ...others } = headers
   if (isPage) delete others["user-agent"]
-  return { headers: others, idempotencyKey, url: undefined, responseHeaders: undefined }
+  return {
+    headers: others,
+    idempotencyKey,
+    url: undefined,
+    credential: undefined,
+    fixedCredential: undefined,
+    responseHeaders: undefined
+  }
 }
 
 /** Adds the headers to the requests of an exchange, and keeps those of their responses. */

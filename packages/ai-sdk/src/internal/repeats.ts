@@ -12,13 +12,20 @@ import { makeKey } from "@model-gateway/core/IdempotencyKeySource"
 import type { RetryBudget } from "@model-gateway/core/RetryBudget"
 import { none, RetryPolicy } from "@model-gateway/core/RetryPolicy"
 import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
 import { type Failure, Final } from "./errors.ts"
+import { CurrentExchange } from "./exchange.ts"
 
 interface Failed {
   readonly input: unknown
   readonly idempotencyKey: string
   readonly failure: Final["failure"]
+  /** The API key of an attempt that may have done the work. */
+  readonly credential: Redacted.Redacted<string> | undefined
 }
+
+/** The service did nothing. After any other failure it may have done the work. */
+const isNothingDone = ({ status }: Final["failure"]): boolean => status === 429 || status === 503 || status === 529
 
 export interface Call {
   /** Undefined: the call cannot be recognized, and each attempt is a new call. */
@@ -52,6 +59,10 @@ export const make = (budget: RetryBudget) => {
           reason: "It was not sent again, because the retry budget is used up."
         })
       }
+      const exchange = yield* CurrentExchange
+      // The service scopes an idempotency key to the API key. With another one, such as the next
+      // short-lived one, it would do and charge the work a second time.
+      if (exchange !== undefined) exchange.fixedCredential = earlier?.credential
       const idempotencyKey = given ?? earlier?.idempotencyKey ?? (yield* makeKey)
       return yield* send(idempotencyKey).pipe(
         Effect.provideService(RetryPolicy, none),
@@ -59,7 +70,8 @@ export const make = (budget: RetryBudget) => {
           Effect.sync(() => {
             if (identity === undefined || !failure.isRetryable || failure._tag === "VideoNotCompleted") return
             const entries = failures.get(identity) ?? new Map<string, Failed>()
-            failures.set(identity, entries.set(name, { input, idempotencyKey, failure }))
+            const credential = earlier?.credential ?? (isNothingDone(failure) ? undefined : exchange?.credential)
+            failures.set(identity, entries.set(name, { input, idempotencyKey, failure, credential }))
           })
         )
       )

@@ -49,7 +49,18 @@ export const now: Effect.Effect<Date> = Effect.map(Clock.currentTimeMillis, (mil
 const given = (value: string | undefined) => (value === undefined ? undefined : Config.succeed(value))
 
 const credentialOf = (apiKey: string | (() => string | Promise<string>)): GatewayConfig.Credential =>
-  typeof apiKey === "string" ? Redacted.make(apiKey) : Effect.tryPromise(async () => Redacted.make(await apiKey()))
+  typeof apiKey === "string"
+    ? Redacted.make(apiKey)
+    : Effect.flatMap(Exchange.CurrentExchange, (exchange) =>
+        exchange?.fixedCredential !== undefined
+          ? Effect.succeed(exchange.fixedCredential)
+          : Effect.tryPromise(async () => {
+              const key: unknown = await apiKey()
+              const credential = Redacted.make(typeof key === "string" ? key : "")
+              if (exchange !== undefined) exchange.credential = credential
+              return credential
+            })
+      )
 
 export const make = (
   settings: ModelGatewayClientSettings,
@@ -116,7 +127,7 @@ export const make = (
         { signal: call.abortSignal }
       )
       if (Exit.isSuccess(exit)) return exit.value
-      if (Cause.hasInterruptsOnly(exit.cause)) throw call.abortSignal?.reason
+      if (Cause.hasInterruptsOnly(exit.cause) && call.abortSignal?.aborted === true) throw call.abortSignal.reason
       throw Cause.squash(exit.cause)
     },
     attempts: () => Repeats.make(budget)
