@@ -3,7 +3,8 @@
 // failed and how many tests passed.
 //
 // `npm run test:release`: the tests that attack the gateway and break what it uses. They take
-// minutes and run in CI, which runs everything at once (`--all`), and before a release.
+// minutes and run in CI, which runs everything at once (`--all`), and before a release. The example
+// of Next.js builds for most of a minute: CI tests it in a step of its own.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { env, groups, root, run, setup } from "./setup.mjs"
@@ -11,7 +12,7 @@ import { env, groups, root, run, setup } from "./setup.mjs"
 const isAll = process.argv.includes("--all")
 const isRelease = process.argv.includes("--release")
 const ofRelease = ["tests/faults", "tests/hostile"]
-// Before a release, the examples run again, with that of Next.js, which builds for most of a minute.
+// The examples run again, with that of Next.js.
 const selected = isRelease ? [...ofRelease, "tests/examples"] : ofRelease
 if (isRelease) env.NEXT_BUILD = "1"
 
