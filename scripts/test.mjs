@@ -2,14 +2,12 @@
 // whatever failed before it, so that one run shows every failure; the last lines say what
 // failed and how many tests passed.
 //
-// `npm run test:release`: the tests that attack the gateway and break what it uses. They take
-// minutes and run in CI, which runs everything at once (`--all`), and before a release. The example
-// of Next.js builds for most of a minute: CI tests it in a step of its own.
+// `npm run test:release`: what takes minutes. It attacks the gateway, breaks what it uses, and
+// builds the example of Next.js. CI runs it in a job of its own.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { env, groups, root, run, setup } from "./setup.mjs"
 
-const isAll = process.argv.includes("--all")
 const isRelease = process.argv.includes("--release")
 const ofRelease = ["tests/faults", "tests/hostile"]
 // The examples run again, with that of Next.js.
@@ -21,8 +19,7 @@ const tested = [
   root,
   ...groups.flatMap((group) => readdirSync(join(root, group)).map((name) => join(root, group, name)))
 ].filter(
-  (folder) =>
-    existsSync(join(folder, "vitest.config.ts")) && (isAll || selected.includes(relative(root, folder)) === isRelease)
+  (folder) => existsSync(join(folder, "vitest.config.ts")) && selected.includes(relative(root, folder)) === isRelease
 )
 
 // Delete the reports of earlier runs. turbo restores those of cached tests.
@@ -48,7 +45,7 @@ if (!isRelease) {
   step("lint", "oxlint", ["--quiet"])
   step("types", "turbo", ["run", "check", ...turbo, "--output-logs=errors-only"])
 }
-const filters = isAll ? [] : selected.map((folder) => `--filter=${isRelease ? "" : "!"}{./${folder}}`)
+const filters = selected.map((folder) => `--filter=${isRelease ? "" : "!"}{./${folder}}`)
 step("tests", "turbo", ["run", "test", "test:workspace", ...filters, ...turbo, "--output-logs=new-only"])
 
 /**
