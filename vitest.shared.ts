@@ -18,6 +18,13 @@ export const project = {
   expect: { poll: { timeout: 15_000 } }
 } satisfies ProjectConfig
 
+/**
+ * The test files of a project some of whose files take minutes. `npm run test:release` sets
+ * `SLOW_TESTS` and runs those alone; everything else leaves them out.
+ */
+export const withSlow = (slow: Array<string>): ProjectConfig =>
+  process.env["SLOW_TESTS"] === undefined ? { exclude: slow } : { include: slow }
+
 /** What a run of a package has. */
 export const run = {
   globalSetup: fileURLToPath(new URL("tests/services/src/VitestSetup.ts", import.meta.url)),

@@ -2,17 +2,17 @@
 // whatever failed before it, so that one run shows every failure; the last lines say what
 // failed and how many tests passed.
 //
-// `npm run test:release`: what takes minutes. It attacks the gateway, breaks what it uses, and
-// builds the example of Next.js. CI runs it in a job of its own.
+// `npm run test:release`: what takes minutes. It attacks the gateway, kills it, breaks what it uses,
+// and builds the example of Next.js. CI runs it in a job of its own.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { env, groups, root, run, setup } from "./setup.mjs"
 
 const isRelease = process.argv.includes("--release")
 const ofRelease = ["tests/faults", "tests/hostile"]
-// The examples run again, with that of Next.js.
-const selected = isRelease ? [...ofRelease, "tests/examples"] : ofRelease
-if (isRelease) env.NEXT_BUILD = "1"
+// Two more have files that take minutes, which their vitest.config.ts names.
+const selected = isRelease ? [...ofRelease, "apps/gateway", "tests/examples"] : ofRelease
+if (isRelease) env.SLOW_TESTS = "1"
 
 /** The folders that have tests: the root has those of the workspace as a whole. */
 const tested = [

@@ -1,11 +1,11 @@
 import { defineConfig } from "vitest/config"
-import { project, run } from "../../vitest.shared.ts"
+import { project, run, withSlow } from "../../vitest.shared.ts"
 
 export default defineConfig({
   test: {
     ...project,
     ...run,
-    exclude: process.env["NEXT_BUILD"] === undefined ? ["test/Next.test.ts"] : [],
+    ...withSlow(["test/Next.test.ts"]),
     globalSetup: [run.globalSetup, "test/setup.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000

@@ -1,4 +1,4 @@
-// The example of Next.js: its routes, and its page in a browser. Runs only with NEXT_BUILD, because
+// The example of Next.js: its routes, and its page in a browser. Runs only with SLOW_TESTS, because
 // to build the page takes most of a minute of CPU.
 import { DtmfTone } from "@model-gateway/sandbox"
 import { launchOptions } from "@model-gateway/test-services/Chromium"
