@@ -41,7 +41,10 @@ export interface ModelGatewayProvider extends ProviderV4 {
   readonly transcription: (modelId: string) => TranscriptionModelV4
   /** The same as `transcription`: the SDK's registry calls it. */
   readonly transcriptionModel: (modelId: string) => TranscriptionModelV4
-  /** For `experimental_generateVideo`, `experimental_startVideo` and `experimental_getVideoStatus`. */
+  /**
+   * For `experimental_generateVideo`, `experimental_startVideo` and
+   * `experimental_getVideoStatus`.
+   */
   readonly video: (modelId: string) => Experimental_VideoModelV4
   /** The same as `video`: the SDK's registry calls it. */
   readonly videoModel: (modelId: string) => Experimental_VideoModelV4
@@ -91,7 +94,10 @@ const make = (settings: ModelGatewayClientSettings, client: Effect.Effect<HttpCl
  * import { createModelGateway } from "@model-gateway/ai-sdk"
  * import { rerank } from "ai"
  *
- * const gateway = createModelGateway({ baseURL: "https://gateway.example/api/v1", apiKey: "mg_sk_…" })
+ * const gateway = createModelGateway({
+ *   baseURL: "https://gateway.example/api/v1",
+ *   apiKey: "mg_sk_…"
+ * })
  *
  * const { rerankedDocuments } = await rerank({
  *   model: gateway.reranking("cohere/rerank-v3.5"),

@@ -1,6 +1,6 @@
 /**
- * The types of `providerOptions.modelGateway`: the fields of the gateway's requests that the SDK has
- * no argument for, with their names on the wire. The gateway validates them.
+ * The types of `providerOptions.modelGateway`: the fields of the gateway's requests that the SDK
+ * has no argument for, with their names on the wire. The gateway validates them.
  *
  * @since 0.1.0
  */

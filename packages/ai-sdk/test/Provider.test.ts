@@ -237,7 +237,7 @@ describe("errors without a status", () => {
     expect(error).not.toHaveProperty("statusCode", some(Number))
   })
 
-  it("of a response that is none of a gateway cannot", async () => {
+  it("of a response that no gateway sent cannot", async () => {
     const { baseURL } = await serve(({ response }) => void response.end("<html>"))
     const error = await errorOf(createModelGateway({ baseURL, apiKey: "k" }))
     expect(error).toMatchObject({ statusCode: 200, isRetryable: false, message: containing("not JSON") })

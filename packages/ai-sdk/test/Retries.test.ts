@@ -15,7 +15,7 @@ const query = "pears"
 const gatewayOf = (baseURL: string) => createModelGateway({ baseURL, apiKey: "mg_sk_test" })
 
 describe("the SDK's retries", () => {
-  it("are as many as it is told, which the client does not multiply", async () => {
+  it("are as many as `maxRetries` says, and the client adds none", async () => {
     const { baseURL, received } = await serve((each) => json(each, 503, envelope(503), atOnce))
     const model = gatewayOf(baseURL).reranking("m")
     const error = await rejection(rerank({ model, query, documents }))

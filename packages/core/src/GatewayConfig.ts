@@ -129,8 +129,8 @@ export interface Options {
   /** Default: the key's default workspace. */
   readonly workspaceId?: string | undefined
   /**
-   * The retry budget that all calls of the layer share. To share it with retries that something else
-   * makes, pass one from `RetryBudget.make`.
+   * The retry budget that all calls of the layer share. To share it with retries that something
+   * else makes, pass one from `RetryBudget.make`.
    */
   readonly retryBudget?: RetryBudget.RetryBudget | RetryBudget.Options | undefined
   /**

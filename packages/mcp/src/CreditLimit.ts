@@ -87,7 +87,7 @@ export interface CreditLimit {
 
 const micro = 1_000_000
 
-/** A price never rounds down to nothing, so that a session without credits makes only free calls. */
+/** A price never rounds down to nothing: a session without credits makes only free calls. */
 const toMicro = (credits: number): number => (credits > 0 ? Math.max(1, Math.ceil(credits * micro - 1e-6)) : 0)
 
 /**

@@ -23,8 +23,8 @@ import { Session } from "./Session.ts"
  */
 export interface Options {
   /**
-   * The session of the request that is being answered, or why there is none: its message is the
-   * result of the tool. Default: the `Session` in the context of the layer.
+   * Returns the session of the current request. If it fails, the tool returns the message as its
+   * error. Default: the `Session` in the context of the layer.
    */
   readonly session: Effect.Effect<Session["Service"], { readonly message: string }>
   /**
@@ -59,8 +59,8 @@ export const protocols = [
 ] as const
 
 /**
- * Registers the tools, and finished videos as resources. Pass it to `McpServer.layerHttp` or another
- * transport as `registrations`.
+ * Registers the tools, and finished videos as resources. Pass it to `McpServer.layerHttp` or
+ * another transport as `registrations`.
  *
  * @category layers
  * @since 0.1.0

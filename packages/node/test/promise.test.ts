@@ -311,7 +311,7 @@ describe("a server", () => {
     expect(errorResponse(refused)).toMatchObject({ status: 413 })
   })
 
-  it("receives webhooks, and rejects requests that are none", async () => {
+  it("receives webhooks, and rejects other requests", async () => {
     const request = new Request("http://127.0.0.1", { method: "POST", body: "{}" })
     const error = await rejection(receiveWebhook(request, { secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }))
     expect(error).toBeInstanceOf(WebhookError)

@@ -60,7 +60,7 @@ const refuse = (status: number, message: string, headers: Readonly<Record<string
 
 const busy = (message: string): Response => refuse(503, message, { "retry-after": "1" })
 
-/** The key of an Authorization header. Undefined if there is none. */
+/** The bearer token of the `Authorization` header. Undefined: the header is missing or malformed. */
 const keyOf = ({ headers }: HttpServerRequest.HttpServerRequest): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(headers["authorization"] ?? "")?.[1]
 
@@ -114,7 +114,7 @@ const make = Effect.fnUntraced(function* (app: InProcess.App, options: Options) 
     )
   const sessions = Sessions.make(options, end)
 
-  /** The client of a key. It does not retry: the agent is told what failed, and may. */
+  /** The client of a key. It does not retry, because the agent gets the error and can retry. */
   const clientOf = (key: string, request: HttpServerRequest.HttpServerRequest) =>
     Layer.build(
       Layer.fresh(Gateway.layer).pipe(

@@ -1,7 +1,7 @@
 /**
- * Calls the service in this process. A request passes everything that one from a network passes: the
- * key, its permission, its rate limit, idempotency, the reservation and the ledger. Nothing of the
- * service is reached in another way.
+ * Calls the service in this process. A request passes everything that one from a network passes:
+ * the key, its permission, its rate limit, idempotency, the reservation and the ledger. Nothing of
+ * the service is reached in another way.
  */
 import { type Context, Effect, type Option, type Scope } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse, HttpEffect, HttpServerRequest } from "effect/http"

@@ -1,6 +1,6 @@
 /**
- * What /mcp says about how to authenticate: OAuth 2.0 Protected Resource Metadata (RFC 9728), as far
- * as it is true of a gateway with API keys. The gateway is no authorization server and accepts no
+ * What /mcp says about how to authenticate: OAuth 2.0 Protected Resource Metadata (RFC 9728), as
+ * far as it is true of a gateway with API keys. The gateway is no authorization server and accepts no
  * tokens of one, so it names none. A client that expects one has to be given a key instead.
  */
 import { HttpServerResponse } from "effect/http"

@@ -1,4 +1,4 @@
-/** A Stream as a `ReadableStream` that an abort ends with an error, never as if it were complete. */
+/** A Stream as a `ReadableStream`. An abort ends it with an error, never as if it were complete. */
 import * as Stream from "effect/Stream"
 
 /** Nothing is read before the first `read`. */

@@ -1,6 +1,6 @@
 /**
- * Recognizes a call that the SDK repeats after a failure. A repeated call has the idempotency key of
- * the first, and takes a token of the retry budget.
+ * Recognizes a call that the SDK repeats after a failure. A repeated call has the idempotency key
+ * of the first, and takes a token of the retry budget.
  *
  * The SDK does not say that it repeats a call. It passes an object that it makes once for all
  * attempts, the identity of the call: for a reranking the `documents`, for a transcription the

@@ -29,8 +29,8 @@ export interface Call {
 
 export interface Runner {
   /**
-   * Rejects with the SDK's errors. If the signal is aborted, the request is, and the Promise rejects
-   * with the signal's reason.
+   * Rejects with the SDK's errors. If the signal is aborted, the request is, and the Promise
+   * rejects with the signal's reason.
    */
   readonly run: <A>(
     call: Call,

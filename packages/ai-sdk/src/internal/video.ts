@@ -79,7 +79,7 @@ const unsupported = (feature: string, details: string): SharedV4Warning => ({ ty
 const retried = <A, R>(effect: Effect.Effect<A, Video.Failure, R>, id: string): Effect.Effect<A, Final, R> =>
   Effect.mapError(effect, (failure) => new Final({ failure, reason: `The video job is ${id}.` }))
 
-/** The SDK downloads without the key, and only from public addresses. So the bytes are read here. */
+/** The SDK downloads without the key, only from public addresses. So the bytes are read here. */
 const videosOf = (job: Video.Job): Effect.Effect<Array<VideoData>, Final, GatewayClient> =>
   Effect.forEach(job.unsigned_urls ?? [], (_, index) =>
     Effect.map(retried(Stream.mkUint8Array(Video.videoContent(job.id, { index })), job.id), (data): VideoData => ({

@@ -61,7 +61,7 @@ export interface Tool<Input, Output> {
 /** Infers the types of a tool from its schemas. */
 export const make = <Input, Output>(tool: Tool<Input, Output>): Tool<Input, Output> => tool
 
-/** The session of the current request, or why there is none. */
+/** Returns the session of the current request. Fails if the request has none. */
 export type CurrentSession = Effect.Effect<Session["Service"], Failure>
 
 /** The schema as a JSON Schema of one object without other fields. */
