@@ -9,7 +9,7 @@ import { join, relative } from "node:path"
 import { env, groups, root, run, setup } from "./setup.mjs"
 
 const isRelease = process.argv.includes("--release")
-const ofRelease = ["tests/faults", "tests/hostile"]
+const ofRelease = ["tests/faults", "tests/hostile", "tests/operate"]
 // Two more have files that take minutes, which their vitest.config.ts names.
 const selected = isRelease ? [...ofRelease, "apps/gateway", "tests/examples"] : ofRelease
 if (isRelease) env.SLOW_TESTS = "1"
