@@ -3,15 +3,17 @@
 // failed and how many tests passed.
 //
 // `npm run test:release`: what takes minutes. It attacks the gateway, kills it, breaks what it uses,
-// and builds the example of Next.js. CI runs it in a job of its own.
+// does what an operator does, looks at every panel of the sample in a browser, and runs the packed
+// packages on every runtime. CI runs it in a job of its own.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { env, groups, root, run, setup } from "./setup.mjs"
 
 const isRelease = process.argv.includes("--release")
 const ofRelease = ["tests/faults", "tests/hostile", "tests/operate"]
-// Two more have files that take minutes, which their vitest.config.ts names.
-const selected = isRelease ? [...ofRelease, "apps/gateway", "tests/examples"] : ofRelease
+// These have files that take minutes, which their vitest.config.ts names.
+const withSlowFiles = ["apps/gateway", "apps/sample", "packages/server", "tests/consumers", "tests/examples"]
+const selected = isRelease ? [...ofRelease, ...withSlowFiles] : ofRelease
 if (isRelease) env.SLOW_TESTS = "1"
 
 /** The folders that have tests: the root has those of the workspace as a whole. */

@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     ...project,
     ...run,
-    ...withSlow(["test/{Crash,Failures,Kills}.test.ts"]),
+    ...withSlow(["test/{ConcurrentUploads,Crash,Failures,Kills}.test.ts"]),
     // Two files at a time on two cores too, where vitest runs one: the tests wait for timers and
     // for processes.
     maxWorkers: Math.max(2, availableParallelism() - 1),

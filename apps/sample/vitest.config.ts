@@ -1,9 +1,12 @@
 import { availableParallelism } from "node:os"
-import { mergeConfig } from "vitest/config"
-import shared from "../../vitest.shared.ts"
+import { defineConfig } from "vitest/config"
+import { project, run, withSlow } from "../../vitest.shared.ts"
 
-export default mergeConfig(shared, {
+export default defineConfig({
   test: {
+    ...project,
+    ...run,
+    ...withSlow(["test/web/{Accessibility,Panels,Reference}.test.ts"]),
     // Two files at a time on two cores too, where vitest runs one: the tests wait for pages and for
     // processes.
     maxWorkers: Math.max(2, availableParallelism() - 1),

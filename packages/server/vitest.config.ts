@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
-import { project, run } from "../../vitest.shared.ts"
+import { project, run, withSlow } from "../../vitest.shared.ts"
 
 /** The suites that also run on Postgres, besides those that choose their databases themselves. */
 const onPostgres = [
@@ -9,8 +9,18 @@ const onPostgres = [
   "test/broadcast/BroadcastOverHttp.test.ts",
   "test/objects/FileStore.test.ts",
   "test/operations/{Byok,Credits,Destinations,Files,Generations,Guardrails,Keys,Rerank,Transcription,Video,Workspaces}Handlers.test.ts",
-  "test/video/{VideoJobs,VideoProcesses,VideoWaits}.test.ts"
+  "test/video/{VideoJobs,VideoWaits}.test.ts"
 ]
+
+/** Kills, lost connections and large uploads. */
+const slow = [
+  "test/admission/{BrokenSteps,Kill}.test.ts",
+  "test/operations/{BrokenUploads,LargeUpload}.test.ts",
+  "test/storage/postgres/{LostConnection,PostgresProcessLocks}.test.ts",
+  "test/video/{VideoCrashes,VideoProcesses}.test.ts",
+  "test/webhooks/Kill.test.ts"
+]
+const { include = onPostgres } = withSlow(["test/video/VideoProcesses.test.ts"])
 
 /** Renders and processes take many seconds while other packages are tested, too. */
 const testTimeout = 60_000
@@ -23,8 +33,8 @@ export default defineConfig({
     // for processes.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
-      { test: { ...project, testTimeout, name: "sqlite" } },
-      { test: { ...project, testTimeout, name: "postgres", include: onPostgres, env: { TEST_DATABASE: "postgres" } } }
+      { test: { ...project, ...withSlow(slow), testTimeout, name: "sqlite" } },
+      { test: { ...project, testTimeout, name: "postgres", include, env: { TEST_DATABASE: "postgres" } } }
     ]
   }
 })

@@ -72,7 +72,9 @@ describe("imports", () => {
     expect(packages.map((each) => each.name)).toEqual(expect.arrayContaining(["core", "node", "server", "gateway"]))
     // The consumers' sources are in their projects, which install the packages and import no other.
     // The doubles are JavaScript, so that they also run by hand without a build.
-    const written = packages.filter((each) => !["agents", "consumers", "operate", "doubles", "examples"].includes(each.name))
+    const written = packages.filter(
+      (each) => !["agents", "consumers", "operate", "doubles", "examples"].includes(each.name)
+    )
     for (const each of written) expect(sources(each, "src").length, each.name).toBeGreaterThan(0)
   })
 
