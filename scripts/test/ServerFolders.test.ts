@@ -29,6 +29,7 @@ const folders = [
   "site",
   "WorkspaceParts.ts",
   "Composition.ts",
+  "Maintenance.ts",
   "GatewayServer.ts",
   "index.ts"
 ]

@@ -1,5 +1,8 @@
-/** The URL of a Postgres database. */
-import { Redacted, Schema } from "effect"
+/** Where the database is: the URL of Postgres, or the file of SQLite in the data folder. */
+import { Effect, Redacted, Schema } from "effect"
+import { statSync } from "node:fs"
+import { join } from "node:path"
+import { Failure } from "./Failure.ts"
 
 export const urlAllowed = "a URL such as postgres://user:password@host:5432/database"
 
@@ -25,3 +28,28 @@ export const nameOf = (url: Redacted.Redacted): string => {
   const host = searchParams.get("host") ?? hostname
   return `Postgres at ${host}:${searchParams.get("port") ?? (port === "" ? "5432" : port)}/${database}`
 }
+
+/** The file of SQLite in the data folder. */
+export const fileIn = (dataDir: string): string => join(dataDir, "gateway.db")
+
+/** What says where the database is. */
+export interface Location {
+  readonly dataDir: string
+  readonly databaseUrl: Redacted.Redacted | undefined
+}
+
+/** Whether there is a database. Postgres is there, or connecting to it fails. */
+export const exists = ({ databaseUrl, dataDir }: Location): boolean =>
+  databaseUrl !== undefined || (statSync(fileIn(dataDir), { throwIfNoEntry: false })?.size ?? 0) > 0
+
+/** Fails if there is no database, because to open it would create it. */
+export const required = (location: Location): Effect.Effect<void, Failure> =>
+  exists(location)
+    ? Effect.void
+    : Effect.fail(
+        new Failure({
+          message:
+            `There is no database in ${location.dataDir}. ` +
+            "Choose its folder with --data-dir, or create it with model-gateway migrate or model-gateway serve."
+        })
+      )

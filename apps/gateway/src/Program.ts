@@ -5,6 +5,7 @@ import { CliConfig, Command, GlobalFlag } from "effect/cli"
 import * as Byok from "./commands/Byok.ts"
 import * as Credits from "./commands/Credits.ts"
 import * as Keys from "./commands/Keys.ts"
+import * as Migrate from "./commands/Migrate.ts"
 import * as Models from "./commands/Models.ts"
 import * as Reconcile from "./commands/Reconcile.ts"
 import * as Serve from "./commands/Serve.ts"
@@ -21,6 +22,7 @@ const command = Command.make("model-gateway").pipe(
     Credits.command,
     Reconcile.command,
     Byok.command,
+    Migrate.command,
     SettingsCommand.command
   ])
 )

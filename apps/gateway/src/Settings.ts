@@ -103,6 +103,11 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
     default: 10,
     description: "Maximum number of connections of this process to Postgres"
   }),
+  migrate: Setting.literals("migrate", ["auto", "never"], {
+    default: "auto",
+    description:
+      "What happens if the database lacks migrations of this version. `auto` runs them at the start. `never` refuses to start: `model-gateway migrate` runs them"
+  }),
   objectStoreUrl: ObjectStoreUrl.setting("object-store-url", {
     variable: "OBJECT_STORE_URL",
     description:

@@ -48,7 +48,7 @@ export const withStores = Effect.fnUntraced(function* <A, E, R>(
   const limits = yield* loaded.read(GatewayServerConfig.config)
   // Imported here so that help and error messages do not wait for it.
   const GatewayServer = yield* Effect.promise(() => import("@model-gateway/server/GatewayServer"))
-  const { databaseConnections, databaseUrl, dataDir } = settings
+  const { databaseConnections, databaseUrl, dataDir, migrate } = settings
   // Postgres is there, or connecting to it fails.
   const file = databaseUrl === undefined ? join(dataDir, GatewayServer.databaseFile) : undefined
   if (database === "existing" && file !== undefined && !existsSync(file)) {
@@ -62,7 +62,7 @@ export const withStores = Effect.fnUntraced(function* <A, E, R>(
   return yield* use(settings.initialCredits).pipe(
     Effect.provide(
       Layer.provide(
-        GatewayServer.layerStores({ databaseConnections, databaseUrl, dataDir }),
+        GatewayServer.layerStores({ databaseConnections, databaseUrl, dataDir, migrate }),
         GatewayServerConfig.layer(limits)
       )
     )

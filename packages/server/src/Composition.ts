@@ -216,20 +216,28 @@ export interface DataOptions {
    * statement may take on Postgres, in milliseconds. Default: 5000.
    */
   readonly busyTimeout?: number | undefined
+  /**
+   * What happens if the database does not have the schema of this version. `auto` migrates it, and
+   * creates it if it is a file. `never` fails and changes nothing. Default: `auto`.
+   */
+  readonly migrate?: "auto" | "never" | undefined
 }
 
 /** Name of the SQLite database in the data folder. */
 export const databaseFile = "gateway.db"
 
+/** Name of the folder of the lock files in the data folder. */
+export const processesFolder = "processes"
+
 const inFolder = <A, E, R>(dataDir: string, name: string, make: (folder: string) => Layer.Layer<A, E, R>) =>
   Layer.unwrap(Effect.map(Path.Path, (path) => make(path.join(dataDir, name))))
 
 /** The database, and the locks of the processes that use it. */
-const database = ({ busyTimeout, databaseConnections, databaseUrl, dataDir }: DataOptions) =>
+export const database = ({ busyTimeout, databaseConnections, databaseUrl, dataDir }: DataOptions) =>
   databaseUrl === undefined
     ? Layer.merge(
         inFolder(dataDir, databaseFile, (filename) => SqliteClient.layer({ filename, busyTimeout })),
-        inFolder(dataDir, "processes", SqliteProcessLocks.layer)
+        inFolder(dataDir, processesFolder, SqliteProcessLocks.layer)
       )
     : PostgresClient.layer({ url: databaseUrl, maxConnections: databaseConnections, timeout: busyTimeout })
 
@@ -248,7 +256,9 @@ export const layerStores = (options: DataOptions) =>
   layerStoresSql.pipe(
     Layer.provide(vault(options)),
     Layer.provideMerge(SecureRandom.layerWebCrypto),
-    Layer.provideMerge(Layer.provideMerge(Migrations.layer, database(options)))
+    Layer.provideMerge(
+      Layer.provideMerge(options.migrate === "never" ? Migrations.layerNever : Migrations.layer, database(options))
+    )
   )
 
 /** Background work: the video workers, webhooks, broadcast, and the purges and sweeps. */
@@ -298,12 +308,12 @@ export interface Options extends DataOptions, ObjectOptions, RedisOptions {
 }
 
 /** Parts of an upload to an object store wait in `uploads`. */
-const objects = (dataDir: string, { objectStoreUrl }: ObjectOptions, uploads: ReturnType<typeof layerUploads>) =>
+export const objects = (dataDir: string, { objectStoreUrl }: ObjectOptions, uploads: ReturnType<typeof layerUploads>) =>
   objectStoreUrl === undefined
     ? inFolder(dataDir, "files", LocalObjectStore.layer)
     : S3ObjectStore.layerUrl(objectStoreUrl).pipe(Layer.provide(uploads))
 
-const layerUploads = (dataDir: string) => inFolder(dataDir, "uploads", UploadFolder.layer)
+export const layerUploads = (dataDir: string) => inFolder(dataDir, "uploads", UploadFolder.layer)
 
 /** The whole service, over the HTTP server in the context. */
 export const layer = ({ fileProviders = {}, objectStoreUrl, offers, redisUrl, web, ...data }: Options) => {

@@ -43,7 +43,7 @@ export type StartError = ObjectStoreError | PlatformError | StorageError
 
 /**
  * The stores only. For tools that use the database directly, also while the service runs. Migrates
- * the database, and creates it if it is a file.
+ * the database, and creates it if it is a file, unless `migrate` is `never`.
  */
 export const layerStores: (
   options: Composition.DataOptions

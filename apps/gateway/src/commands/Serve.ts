@@ -44,8 +44,18 @@ const layerService = Effect.fnUntraced(function* (
   )
   // Most gateways have it switched off.
   const Mcp = settings.mcp.enabled === "on" ? yield* Effect.promise(() => import("../mcp/Endpoint.ts")) : undefined
-  const { databaseConnections, databaseUrl, dataDir, host, objectStoreUrl, port, redisUrl, shutdownTimeout, webDir } =
-    settings
+  const {
+    databaseConnections,
+    databaseUrl,
+    dataDir,
+    host,
+    migrate,
+    objectStoreUrl,
+    port,
+    redisUrl,
+    shutdownTimeout,
+    webDir
+  } = settings
   const web = webDir === undefined ? undefined : { dir: webDir }
   const httpServer = NodeHttpServer.layer(() => connections.server, {
     host,
@@ -59,6 +69,7 @@ const layerService = Effect.fnUntraced(function* (
         databaseUrl,
         dataDir,
         fileProviders,
+        migrate,
         objectStoreUrl,
         offers,
         redisUrl,
@@ -243,6 +254,7 @@ export const command = Command.make(
     const loaded = yield* LoadSettings.load(input.settings, input.config)
     const settings = yield* LoadSettings.read(loaded)
     const limits = yield* loaded.read(GatewayServerConfig.config)
+    if (settings.migrate === "never") yield* Database.required(settings)
     yield* DataFolder.prepare(settings.dataDir)
     const connections = Connections.make({
       bodyRate: {

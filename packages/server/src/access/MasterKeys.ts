@@ -47,6 +47,12 @@ interface Place {
 /** Decodes base64. Other text has no bytes. */
 export const bytesOf = (base64: string): Uint8Array => Result.getOrElse(Base64.decode(base64), () => new Uint8Array(0))
 
+/** The id of a master key in base64. Undefined if the text is none. */
+export const idOf = (base64: string): string | undefined => {
+  const bytes = bytesOf(base64.trim())
+  return bytes.length === 32 ? hash("sha256", bytes, "hex").slice(0, 16) : undefined
+}
+
 const masterKeyOf = Effect.fnUntraced(function* (base64: string, source: string) {
   const bytes = bytesOf(base64)
   if (bytes.length !== 32) {

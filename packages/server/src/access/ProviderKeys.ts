@@ -102,6 +102,13 @@ export class ProviderKeys extends Context.Service<
 /** Below the number of parameters that every database accepts in one statement. */
 const chunkSize = 500
 
+/** The ids of the master keys that encrypted them. */
+export const masterKeyIds = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const rows = yield* sql`SELECT DISTINCT master_key_id FROM provider_keys`
+  return rows.map((row) => Dialect.text(row, "master_key_id"))
+}).pipe(mapSqlError("ProviderKeys.masterKeyIds"))
+
 /** Makes the service over the database and the vault in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient

@@ -18,6 +18,10 @@ const Column = Schema.fromJsonString(
   Schema.Struct({ masterKeyId: Schema.String, dataKey: Schema.String, secret: Schema.String })
 )
 
+/** The ids of the master keys that encrypted the values of these columns. */
+export const masterKeyIds = (columns: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.forEach(columns, (column) => Effect.map(read(column), ({ masterKeyId }) => masterKeyId))
+
 const read = (column: string): Effect.Effect<Sealed> => Effect.orDie(Schema.decodeEffect(Column)(column))
 
 /**

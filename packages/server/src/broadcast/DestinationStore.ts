@@ -89,6 +89,13 @@ export class DestinationStore extends Context.Service<
 /** What is encrypted. */
 const Sealed = Schema.Struct({ ...Secrets.fields, url: Schema.String })
 
+/** The ids of the master keys that encrypted their secrets. */
+export const masterKeyIds = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const rows = yield* sql`SELECT secrets FROM destinations`
+  return yield* SealedJson.masterKeyIds(rows.map((row) => Dialect.text(row, "secrets")))
+}).pipe(mapSqlError("DestinationStore.masterKeyIds"))
+
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient

@@ -50,6 +50,13 @@ const ownerOf = (workspaceId: string) => ({ workspaceId, purpose: "webhook secre
 const validAt = (now: number, secrets: Secrets): Secrets =>
   secrets.filter(({ expires_at }) => expires_at === null || expires_at > now)
 
+/** The ids of the master keys that encrypted them. */
+export const masterKeyIds = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const rows = yield* sql`SELECT secrets FROM webhook_secrets`
+  return yield* SealedJson.masterKeyIds(rows.map((row) => Dialect.text(row, "secrets")))
+}).pipe(mapSqlError("WebhookSecrets.masterKeyIds"))
+
 /** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient

@@ -14,10 +14,12 @@ import { mapSqlError } from "./StorageError.ts"
 /** Long enough that the write needs new pages, which a full disk does not have. */
 const filler = ".".repeat(8192)
 
-/** Checks the database in the context. Fails with the reason why it cannot serve. */
-export const check = Effect.gen(function* () {
+/**
+ * Makes a check of the database in the context, which fails with the reason why it cannot serve. No
+ * other check at the same time may have this name.
+ */
+export const checkAs = Effect.fnUntraced(function* (id: string) {
   const sql = yield* SqlClient
-  const { id } = yield* ProcessInstance
   const read = sql.literal(
     `SELECT ${tables.map((table) => `(SELECT COUNT(*) FROM (SELECT 1 FROM ${table} LIMIT 1) r)`).join(" + ")} AS n`
   )
@@ -28,6 +30,9 @@ export const check = Effect.gen(function* () {
   )
   return Effect.andThen(sql`${read}`, sql.withTransaction(write)).pipe(Effect.asVoid, mapSqlError("Readiness.check"))
 })
+
+/** The check of this process. */
+export const check = Effect.flatMap(ProcessInstance, ({ id }) => checkAs(id))
 
 /** Registers the database in the context, without which no request can be served. */
 export const layer = (options?: Readiness.Options) =>

@@ -62,12 +62,38 @@ const migrate = Migrator.make({})
 
 const refused = (message: string) => new StorageError({ operation: "Migrations.run", message, retryable: false })
 
-/** Fails if the database has a schema that this version does not know. */
-const checkSchema = Effect.fnUntraced(function* (known: ReadonlyArray<string>) {
+/** A migration that the database has run. */
+interface Applied {
+  readonly number: number
+  readonly name: string
+}
+
+const applied = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const newest = numberOf(known.at(-1) ?? "")
   const rows = yield* sql`SELECT migration_id, name FROM schema_migrations ORDER BY migration_id`
-  const found = rows.map((row) => ({ number: Dialect.int(row, "migration_id"), name: Dialect.text(row, "name") }))
+  return rows.map((row): Applied => ({ number: Dialect.int(row, "migration_id"), name: Dialect.text(row, "name") }))
+})
+
+/** Whether any migration has run. */
+const isMigrated = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const rows = yield* sql.onDialectOrElse({
+    pg: () => sql`SELECT 1 FROM information_schema.tables
+      WHERE table_schema = current_schema() AND table_name = 'schema_migrations'`,
+    orElse: () => sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'`
+  })
+  return rows.length > 0
+})
+
+/**
+ * The oldest schema whose versions can use the database after this migration:
+ * `0007_drop_labels_needs_0005`. Without it, every earlier version can.
+ */
+const needed = ({ name }: Applied): number => Number(/_needs_(\d+)$/.exec(name)?.[1] ?? 0)
+
+/** Fails if this version cannot use a database with these migrations. */
+const checkSchema = Effect.fnUntraced(function* (found: ReadonlyArray<Applied>, known: ReadonlyArray<string>) {
+  const newest = numberOf(known.at(-1) ?? "")
   const isKnown = ({ name, number }: (typeof found)[number]) =>
     number > newest || known.some((other) => numberOf(other) === number && other.endsWith(`_${name}`))
   if (!found.every(isKnown)) {
@@ -76,11 +102,12 @@ const checkSchema = Effect.fnUntraced(function* (known: ReadonlyArray<string>) {
         "Start with a new database."
     )
   }
-  const last = found.at(-1)?.number ?? 0
-  if (last > newest) {
+  const least = Math.max(0, ...found.filter(({ number }) => number > newest).map(needed))
+  if (least > newest) {
     return yield* refused(
-      `The database has schema ${last}, and this version of Model Gateway knows schema ${newest} and earlier ones. ` +
-        `A newer version has upgraded it: run that version or a later one, or restore a backup from before the upgrade.`
+      `The database has schema ${found.at(-1)?.number ?? 0}, which versions of Model Gateway can use that know schema ${least}. ` +
+        `This version knows schema ${newest} and earlier ones. ` +
+        "A newer version has upgraded the database: run that version or a later one, or restore a backup from before the upgrade."
     )
   }
 })
@@ -89,8 +116,8 @@ const numberOf = (name: string): number => Number.parseInt(name, 10)
 
 /**
  * Runs all pending migrations in one transaction. A second process that does the same waits and
- * then finds nothing to do. Fails without changes if the database has another schema than the
- * migrations make.
+ * then finds nothing to do. Returns the names of those that it ran. Fails without changes if this
+ * version cannot use the database.
  *
  * The first pending migration makes requests of an earlier version wait. If Postgres ends the
  * transaction because it and a request wait for each other, it runs again.
@@ -102,16 +129,20 @@ export const runAll = Effect.fnUntraced(
       pg: () => postgresMigrations,
       orElse: () => sqliteMigrations
     })
-    const check = checkSchema(Object.keys(migrations))
-    yield* Conflicts.retry(
+    const check = Effect.flatMap(applied, (found) => checkSchema(found, Object.keys(migrations)))
+    return yield* Conflicts.retry(
       sql.withTransaction(
         Effect.gen(function* () {
           yield* lock
           const prepare = yield* Effect.cached(Effect.andThen(check, stopWriters(tables)))
           const steps = Record.map(migrations, (migration) => Effect.andThen(prepare, migration))
-          yield* migrate({ loader: Migrator.fromRecord(steps), table: "schema_migrations" })
+          const ran = yield* migrate({ loader: Migrator.fromRecord(steps), table: "schema_migrations" })
           yield* check
           yield* finish(tables)
+          return namesOf(
+            ran.map(([number]) => number),
+            migrations
+          )
         })
       )
     )
@@ -121,8 +152,52 @@ export const runAll = Effect.fnUntraced(
   mapSqlError("Migrations.run")
 )
 
+const namesOf = (numbers: ReadonlyArray<number>, migrations: Migrations): ReadonlyArray<string> =>
+  Object.keys(migrations).filter((name) => numbers.includes(numberOf(name)))
+
 /** Migrates the database to the schema of this version; see {@link runAll}. */
 export const run = runAll(migrations)
 
+/** The schema of a database, beside that of this version. */
+export interface Schema {
+  /** The number of the last migration that has run. 0 in an empty database. */
+  readonly current: number
+  /** The number of the last migration of this version. */
+  readonly newest: number
+  /** The names of the migrations that have not run. */
+  readonly pending: ReadonlyArray<string>
+}
+
+const schemaOf = (current: number, migrations: Migrations): Schema => ({
+  current,
+  newest: numberOf(Object.keys(migrations).at(-1) ?? ""),
+  pending: Object.keys(migrations).filter((name) => numberOf(name) > current)
+})
+
+/** The schema of an empty database. */
+export const empty: Schema = schemaOf(0, migrations)
+
+/** Reads the schema and changes nothing. Fails if this version cannot use the database. */
+export const inspectAll = Effect.fnUntraced(function* (migrations: Migrations) {
+  const found = (yield* isMigrated) ? yield* applied : []
+  yield* checkSchema(found, Object.keys(migrations))
+  return schemaOf(found.at(-1)?.number ?? 0, migrations)
+}, mapSqlError("Migrations.inspect"))
+
+/** Reads the schema; see {@link inspectAll}. */
+export const inspect = inspectAll(migrations)
+
 /** Provides nothing, and completes when the database is migrated. Provide it to the stores. */
 export const layer: Layer.Layer<never, StorageError, SqlClient> = Layer.effectDiscard(run)
+
+/** Like {@link layer}, but fails if a migration is pending, and changes nothing. */
+export const layerNever: Layer.Layer<never, StorageError, SqlClient> = Layer.effectDiscard(
+  Effect.flatMap(inspect, ({ current, newest, pending }) =>
+    pending.length === 0
+      ? Effect.void
+      : refused(
+          `The database has schema ${current}, and this version of Model Gateway needs schema ${newest}. ` +
+            "It is not migrated here. Run model-gateway migrate first, with the settings of the service."
+        )
+  )
+)

@@ -2,6 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { KeyStore } from "../../../src/access/KeyStore.ts"
+import { WorkspaceStore } from "../../../src/access/WorkspaceStore.ts"
 import * as Migrations from "../../../src/storage/sql/Migrations.ts"
 import { layer, layerAt, temporaryFolder } from "../../TestStorage.ts"
 
@@ -33,10 +34,13 @@ it.effect("a later migration runs once, on a new database and on one that has th
       ...Migrations.migrations,
       [`${String(next).padStart(4, "0")}_later`]: Effect.asVoid(sql`ALTER TABLE files ADD COLUMN later TEXT`)
     }
-    yield* Migrations.runAll(later)
-    yield* Migrations.runAll(later)
+    const names = Object.keys(later).slice(-1)
+    expect(yield* Migrations.inspectAll(later)).toEqual({ current: next - 1, newest: next, pending: names })
+    expect(yield* Migrations.runAll(later)).toEqual(names)
+    expect(yield* Migrations.runAll(later)).toEqual([])
     expect(yield* sql`SELECT later FROM files`).toEqual([])
     expect(yield* run).toEqual([...earlier, { migration_id: next, name: "later" }])
+    expect(yield* Migrations.inspectAll(later)).toEqual({ current: next, newest: next, pending: [] })
   }).pipe(Effect.provide(layer))
 )
 
@@ -54,7 +58,7 @@ it.effect("a database that a newer version has upgraded is rejected with a clear
     const filename = `${yield* temporaryFolder}/gateway.db`
     yield* Effect.gen(function* () {
       const sql = yield* SqlClient
-      yield* sql`INSERT INTO schema_migrations (migration_id, name) VALUES (9000, 'later')`
+      yield* sql`INSERT INTO schema_migrations (migration_id, name) VALUES (9000, 'later'), (9001, 'rename_needs_9000')`
       yield* sql`ALTER TABLE guardrails RENAME TO policies`
     }).pipe(Effect.provide(layerAt(filename)))
     const error = yield* Effect.flip(Effect.scoped(Layer.build(layerAt(filename))))
@@ -63,10 +67,39 @@ it.effect("a database that a newer version has upgraded is rejected with a clear
       _tag: "StorageError",
       retryable: false,
       message:
-        `The database has schema 9000, and this version of Model Gateway knows schema ${known} and earlier ones. ` +
-        "A newer version has upgraded it: run that version or a later one, or restore a backup from before the upgrade."
+        "The database has schema 9001, which versions of Model Gateway can use that know schema 9000. " +
+        `This version knows schema ${known} and earlier ones. ` +
+        "A newer version has upgraded the database: run that version or a later one, or restore a backup from before the upgrade."
     })
   })
+)
+
+it.effect("a process starts on the schema of a newer version if the migrations do not need a newer one", () =>
+  Effect.gen(function* () {
+    const filename = `${yield* temporaryFolder}/gateway.db`
+    yield* Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* sql`ALTER TABLE files ADD COLUMN later TEXT`
+      yield* sql`INSERT INTO schema_migrations (migration_id, name) VALUES (9000, 'later'), (9001, 'drop_needs_0001')`
+    }).pipe(Effect.provide(layerAt(filename)))
+    const workspaces = yield* Effect.flatMap(WorkspaceStore, (store) => store.ensureDefault()).pipe(
+      Effect.provide(layerAt(filename))
+    )
+    expect(workspaces.id).not.toBe("")
+  })
+)
+
+it.effect("without migrations, a database that lacks one is rejected and not changed", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql`DELETE FROM schema_migrations`
+    const error = yield* Effect.flip(Layer.build(Migrations.layerNever))
+    expect(error.message).toContain("The database has schema 0, and this version of Model Gateway needs schema")
+    yield* sql`DROP TABLE schema_migrations`
+    expect(yield* Migrations.inspect).toMatchObject({ current: 0, pending: Object.keys(Migrations.migrations) })
+    yield* Effect.flip(Layer.build(Migrations.layerNever))
+    expect(yield* sql`SELECT name FROM sqlite_schema WHERE name = 'schema_migrations'`).toEqual([])
+  }).pipe(Effect.scoped, Effect.provide(layer))
 )
 
 it.effect("a database from before the first release is rejected with a clear error and not changed", () =>
