@@ -62,7 +62,15 @@ import * as Admission from "./admission/Admission.ts"
 import * as Outbox from "./events/Outbox.ts"
 import * as BodyAdmission from "./admission/BodyAdmission.ts"
 import * as Router from "./routing/Router.ts"
+import * as BuildInfo from "./observability/BuildInfo.ts"
+import * as CircuitMetrics from "./routing/CircuitMetrics.ts"
+import * as DeliveryMetrics from "./webhooks/DeliveryMetrics.ts"
+import * as FreeSpace from "./objects/FreeSpace.ts"
+import * as MoneyMetrics from "./accounting/MoneyMetrics.ts"
+import * as ProcessMetrics from "./observability/ProcessMetrics.ts"
 import * as Readiness from "./observability/Readiness.ts"
+import * as Scrape from "./observability/Scrape.ts"
+import * as VideoMetrics from "./video/VideoMetrics.ts"
 import * as DatabaseReadiness from "./storage/sql/DatabaseReadiness.ts"
 import * as PostgresClient from "./storage/postgres/PostgresClient.ts"
 import * as Migrations from "./storage/sql/Migrations.ts"
@@ -282,6 +290,16 @@ export const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(Vi
 /** The parts that `/readyz` shows. */
 const parts = Layer.mergeAll(DatabaseReadiness.layer(), ObjectStore.layerReadiness)
 
+/** What `/metrics` reads when it is asked for. */
+const sources = Layer.mergeAll(
+  ProcessMetrics.layer,
+  MoneyMetrics.layer,
+  VideoMetrics.layer,
+  DeliveryMetrics.layer,
+  CircuitMetrics.layer,
+  Scrape.layerReadiness
+)
+
 /** Where files and videos are stored. */
 export interface ObjectOptions {
   /**
@@ -305,6 +323,8 @@ export interface Options extends DataOptions, ObjectOptions, RedisOptions {
   readonly fileProviders?: FileApis | undefined
   /** A folder of built files to serve at `/`, next to the API. Default: none. */
   readonly web?: StaticSite.Options | undefined
+  /** The version of the program that runs the service, for `/metrics`. Default: `unknown`. */
+  readonly version?: string | undefined
 }
 
 /** Parts of an upload to an object store wait in `uploads`. */
@@ -316,16 +336,21 @@ export const objects = (dataDir: string, { objectStoreUrl }: ObjectOptions, uplo
 export const layerUploads = (dataDir: string) => inFolder(dataDir, "uploads", UploadFolder.layer)
 
 /** The whole service, over the HTTP server in the context. */
-export const layer = ({ fileProviders = {}, objectStoreUrl, offers, redisUrl, web, ...data }: Options) => {
+export const layer = ({ fileProviders = {}, objectStoreUrl, offers, redisUrl, version, web, ...data }: Options) => {
   const uploads = layerUploads(data.dataDir)
   const running = background.pipe(Layer.provide(OutboundHttp.layer))
-  return Layer.mergeAll(layerHttp.pipe(Layer.provide(uploads)), running, parts).pipe(
+  const observed = Layer.mergeAll(
+    sources,
+    FreeSpace.layerMetrics(data.dataDir),
+    BuildInfo.layer({ version, storage: data.databaseUrl === undefined ? "sqlite" : "postgres" })
+  )
+  return Layer.mergeAll(layerHttp.pipe(Layer.provide(uploads)), running, parts, observed).pipe(
     Layer.provideMerge(jobs),
     Layer.provideMerge(
       Layer.mergeAll(ModelCatalog.layer(offers), limits, objects(data.dataDir, { objectStoreUrl }, uploads))
     ),
     Layer.provide(counters(redisUrl)),
-    Layer.provide(Readiness.layer),
+    Layer.provide([Readiness.layer, Scrape.layer]),
     Layer.provideMerge(layerStores(data)),
     Layer.provide([Layer.succeed(StaticSite.StaticSite, web), Layer.succeed(FileProviders, fileProviders)])
   )

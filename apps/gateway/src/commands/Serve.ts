@@ -24,6 +24,7 @@ import { Offered } from "../Offered.ts"
 import * as Output from "../Output.ts"
 import * as SampleKeys from "../SampleKeys.ts"
 import * as Settings from "../Settings.ts"
+import { version } from "../Version.ts"
 
 /**
  * Imported when it runs: without it the other commands, help and error messages start twice as
@@ -73,7 +74,8 @@ const layerService = Effect.fnUntraced(function* (
         objectStoreUrl,
         offers,
         redisUrl,
-        web
+        web,
+        version
       })
     )
   ).pipe(

@@ -27,6 +27,8 @@ import { OutboundHttp } from "../outbound/OutboundHttp.ts"
 import * as FairShare from "@model-gateway/offers/FairShare"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
+import { Scrape } from "../observability/Scrape.ts"
+import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import type { Destination } from "./Destination.ts"
 import { DestinationStore } from "./DestinationStore.ts"
 import * as EventFilter from "./EventFilter.ts"
@@ -61,6 +63,13 @@ const maxDelayMillis = 5 * 60_000
 
 const maxRequestedMillis = 60 * 60_000
 
+/** Where a destination is. */
+interface Position {
+  sequence: number
+  /** When it began to send the next part. Undefined: it has none. */
+  partSince: number | undefined
+}
+
 /** The events of a part that are still to be sent: how often each was tried, by its id. */
 type Pending = ReadonlyMap<string, number>
 
@@ -89,6 +98,9 @@ const make = Effect.fnUntraced(function* (options?: Options) {
       })
     }
   })
+
+  /** Where the destinations that this process serves are, for the metrics. */
+  const positions = new Map<string, Position>()
 
   /** Sends parts of the outbox to a destination. */
   const deliver = (destination: Destination, send: Sender.Sender) => {
@@ -178,11 +190,17 @@ const make = Effect.fnUntraced(function* (options?: Options) {
     let sequence = opened.delivered
     /** What the database knows. Events of other workspaces are not worth a write. */
     let stored = sequence
+    const position: Position = { sequence, partSince: undefined }
+    positions.set(id, position)
+    yield* Effect.addFinalizer(() => Effect.sync(() => positions.delete(id)))
     while (true) {
       const part = yield* outbox.next(sequence)
       if (part !== undefined) {
+        position.partSince = yield* MonotonicTime.millis
         const sent = yield* send(part).pipe(Effect.provideService(HostNames.Owner, destination.workspaceId))
         sequence = part.through
+        position.sequence = sequence
+        position.partSince = undefined
         if (sent > 0 || sequence - stored >= storeEvery) {
           if (!(yield* store.advance(id, sequence))) return
           stored = sequence
@@ -191,6 +209,19 @@ const make = Effect.fnUntraced(function* (options?: Options) {
       // Requests can run between the parts of a long backlog.
       yield* part?.hasMore === true ? Effect.yieldNow : Effect.sleep(every)
     }
+  }, Effect.scoped)
+
+  yield* (yield* Scrape).register({
+    name: "broadcast",
+    update: Effect.gen(function* () {
+      const served = [...positions.values()]
+      const newest = served.length === 0 ? 0 : yield* outbox.newest
+      const now = yield* MonotonicTime.millis
+      yield* Metrics.broadcastBehind(
+        Math.max(0, ...served.map(({ sequence }) => newest - sequence)),
+        Math.max(0, ...served.map(({ partSince = now }) => now - partSince)) / 1000
+      )
+    })
   })
 
   const running = yield* FiberMap.make<string>()
@@ -242,5 +273,5 @@ const make = Effect.fnUntraced(function* (options?: Options) {
 /** Sends events in the background for as long as the layer lives. */
 export const layerBackground = (
   options?: Options
-): Layer.Layer<never, never, DestinationStore | Outbox.Outbox | OutboundHttp> =>
+): Layer.Layer<never, never, DestinationStore | Outbox.Outbox | OutboundHttp | Scrape> =>
   Layer.effectDiscard(make(options)).pipe(Layer.provide(Serialization.layerProtobuf))

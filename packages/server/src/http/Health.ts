@@ -6,6 +6,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { NotReady, Readiness, type Report, words } from "../observability/Readiness.ts"
+import { Scrape } from "../observability/Scrape.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 import * as MetricsAccess from "./MetricsAccess.ts"
 
@@ -50,9 +51,11 @@ const page = Effect.map(PrometheusMetrics.format(), (text) =>
 const metrics = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const refusalOf = MetricsAccess.make((yield* GatewayServerConfig).metricsToken)
+    const { collect } = yield* Scrape
+    const read = Effect.andThen(collect, page)
     const answer = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
       const refusal = refusalOf(request)
-      return refusal === undefined ? page : Effect.fail(refusal)
+      return refusal === undefined ? read : Effect.fail(refusal)
     })
     yield* router.add("GET", "/metrics", answer)
   })

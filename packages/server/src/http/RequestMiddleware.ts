@@ -147,6 +147,8 @@ const make = Effect.gen(function* () {
   // Ids must be unique, not unguessable: a random part per process and a counter.
   const prefix = `req_${(yield* random.uuidV7()).replaceAll("-", "")}`
   let count = 0
+  let inFlight = 0
+  yield* Metrics.observeRequests(() => inFlight)
 
   const idOf = (request: HttpServerRequest.HttpServerRequest): string => {
     const chosen = request.headers["x-request-id"]
@@ -160,6 +162,7 @@ const make = Effect.gen(function* () {
       const context = fiber.context
       const clock = fiber.getRef(Clock.Clock)
       const startedAt = clock.monotonicTimeNanosUnsafe()
+      inFlight++
       const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
       ignoreLateErrors(request)
       const record = RequestContext.make(idOf(request), wireNames)
@@ -176,6 +179,7 @@ const make = Effect.gen(function* () {
 
       // Yield, so that responses of one tick are flushed together (decision 12).
       const leave = (response: HttpServerResponse.HttpServerResponse) => {
+        inFlight--
         const seconds = Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e9
         Metrics.answeredUnsafe(context, record.endpoint?.identifier ?? "none", response.status, seconds)
         return Effect.as(
@@ -188,9 +192,12 @@ const make = Effect.gen(function* () {
 
       return Effect.matchCauseEffect(Effect.provideService(answer, RequestContext.RequestContext, record), {
         onSuccess: (response) => Effect.flatMap(onAnswer(record, response), leave),
-        onFailure: (cause) =>
+        onFailure: (cause) => {
+          if (!isClientAbort(cause)) return Effect.flatMap(onFailure(record, request, cause), leave)
           // The client has disconnected; there is no one to answer.
-          isClientAbort(cause) ? Effect.failCause(cause) : Effect.flatMap(onFailure(record, request, cause), leave)
+          inFlight--
+          return Effect.failCause(cause)
+        }
       })
     })
 })

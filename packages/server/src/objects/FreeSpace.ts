@@ -2,9 +2,11 @@
  * Leaves room on the disks of this machine. Uploads and videos stop before a disk is full, because
  * the database needs room to record what happens.
  */
-import { Context, Effect } from "effect"
+import { Context, Effect, type Layer } from "effect"
 import { statfs } from "node:fs/promises"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Metrics from "../observability/Metrics.ts"
+import * as Scrape from "../observability/Scrape.ts"
 import { ObjectStoreError } from "./ObjectStore.ts"
 
 /** Returns the free bytes of the disk of a folder. Default: as the operating system counts them. */
@@ -47,3 +49,17 @@ export const make = Effect.fnUntraced(function* (disk: string) {
       )
     )
 })
+
+/** Shows the free space of the disk of a folder in the metrics. */
+export const layerMetrics = (folder: string): Layer.Layer<never, never, Scrape.Scrape> =>
+  Scrape.layerSources(
+    Effect.map(FreeBytes, (freeBytes) => [
+      {
+        name: "disk",
+        update: freeBytes(folder).pipe(
+          Effect.mapError(() => ({ message: "The operating system does not say." })),
+          Effect.flatMap(Metrics.diskFree)
+        )
+      }
+    ])
+  )

@@ -245,17 +245,28 @@ export const make = Effect.gen(function* () {
     })
 
   /** Records the result of a call in the circuit. */
-  const record = (key: string, { generation }: CircuitBreaker.Admission, { outcome, retryAfter }: Recorded) =>
-    Effect.catch(
-      circuits.record({
+  const record = (
+    offer: Offer,
+    key: string,
+    { generation }: CircuitBreaker.Admission,
+    { outcome, retryAfter }: Recorded
+  ) =>
+    circuits
+      .record({
         key,
         generation,
         outcome,
         tripPolicy,
         openFor: retryAfter === undefined ? openFor : Duration.max(openFor, Duration.min(retryAfter, maxOpenDuration))
-      }),
-      storeFailed
-    )
+      })
+      .pipe(
+        Effect.flatMap((transition) => changed(offer, transition)),
+        Effect.catch(storeFailed)
+      )
+
+  /** Tells of a circuit that this process changed. */
+  const changed = (offer: Offer, transition: CircuitBreaker.Transition | undefined) =>
+    transition === undefined ? Effect.void : Metrics.circuitChanged(offer, transition)
 
   /** The failure of a call that cannot wait for its offer: a place is free after a call or so. */
   const crowded = (key: string) => {
@@ -276,7 +287,9 @@ export const make = Effect.gen(function* () {
       Effect.flatMap(admit(key), (admission): Effect.Effect<Exit.Exit<A, ProviderError> | Duration.Duration> => {
         if (admission === undefined) return limited
         if (Duration.isDuration(admission)) return Effect.succeed(admission)
-        return Effect.tap(limited, (exit) => record(key, admission, recordedOf(offer, exit)))
+        return Effect.tap(limited, (exit) => record(offer, key, admission, recordedOf(offer, exit))).pipe((made) =>
+          admission.transition === undefined ? made : Effect.andThen(changed(offer, admission.transition), made)
+        )
       })
     )
   }
@@ -314,11 +327,13 @@ export const make = Effect.gen(function* () {
       )
       if (exit === undefined) {
         const reason = crowded(key)
+        yield* Metrics.skipped(offer, reason._tag)
         add({ provider, outcome: reason._tag, seconds: 0, billed: "no" })
         if (failure === undefined || isAsHelpful(reason, failure.reason)) failure = { reason, provider, isByok }
         continue
       }
       if (Duration.isDuration(exit)) {
+        yield* Metrics.skipped(offer, "CircuitOpen")
         add({ provider, outcome: "CircuitOpen", seconds: 0, billed: "no" })
         retryAfter = retryAfter === undefined ? exit : Duration.min(retryAfter, exit)
         continue
@@ -326,13 +341,14 @@ export const make = Effect.gen(function* () {
       const seconds = now() - startedAt
       if (Exit.isSuccess(exit)) {
         observe(key, seconds, units)
-        yield* Metrics.attempted(provider, "success", seconds)
+        yield* Metrics.attempted(offer, "Success", seconds)
         add({ provider, outcome: "Success", seconds: rounded(seconds), billed: "yes" })
         return { answer: exit.value, candidate }
       }
       const found = Cause.findErrorOption(exit.cause)
       if (found._tag === "None") {
         if (Cause.hasInterruptsOnly(exit.cause)) {
+          yield* Metrics.attempted(offer, "Interrupted", seconds)
           add({ provider, outcome: "Interrupted", seconds: rounded(seconds), billed: "unknown" })
         }
         // A defect or an interruption passes through unchanged.
@@ -340,7 +356,7 @@ export const make = Effect.gen(function* () {
       }
       const error = found.value
       const { reason } = error
-      yield* Metrics.attempted(provider, reason._tag, seconds)
+      yield* Metrics.attempted(offer, reason._tag, seconds)
       add({
         provider,
         outcome: reason._tag,

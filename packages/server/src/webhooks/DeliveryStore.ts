@@ -140,8 +140,6 @@ export class DeliveryStore extends Context.Service<
     readonly release: (claimed: Claimed) => Effect.Effect<void, StorageError>
     /** Records an attempt and what follows. What follows is ignored if the claim was lost. */
     readonly record: (claimed: Claimed, attempt: DeliveryAttempt, next: Next) => Effect.Effect<void, StorageError>
-    /** The number of deliveries that are pending, at most 10,000. */
-    readonly waiting: Effect.Effect<number, StorageError>
     readonly get: (organizationId: string, id: string) => Effect.Effect<Delivery, DeliveryNotFound | StorageError>
     /** Newest first. */
     readonly list: (
@@ -373,11 +371,6 @@ export const make = Effect.gen(function* () {
     list,
     redeliver,
     get: (organizationId, id) => find(organizationId, id).pipe(mapSqlError("DeliveryStore.get")),
-    waiting: sql`SELECT COUNT(*) AS total FROM (
-      SELECT 1 AS one FROM webhook_deliveries WHERE due_at >= 0 LIMIT 10000) AS waiting`.pipe(
-      Effect.map(([row]) => (row === undefined ? 0 : Dialect.int(row, "total"))),
-      mapSqlError("DeliveryStore.waiting")
-    ),
     purge: Effect.fn("DeliveryStore.purge")(function* (age: Duration.Duration) {
       const end = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
       return yield* Purge.all(deleteDue(end))

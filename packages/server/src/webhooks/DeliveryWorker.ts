@@ -137,7 +137,7 @@ const makeSend = Effect.gen(function* () {
     }
     const next = nextOf(outcome, claimed.tries, yield* Random.next)
     yield* store.record(claimed, attempt, next)
-    yield* Metrics.webhook(next.status === "pending" ? "retried" : next.status)
+    yield* Metrics.webhook(next.status)
     if (next.status === "failed") {
       yield* FailureLog.report({
         kind: `webhook failed\n${error ?? ""}`,
@@ -241,12 +241,6 @@ const make = Effect.fnUntraced(function* (options?: Options) {
   yield* Effect.suspend(() => store.extend([...claims])).pipe(
     Effect.catch(failed),
     Effect.repeat(Schedule.spaced(Duration.times(claimFor, 0.3))),
-    Effect.forkScoped
-  )
-
-  yield* Effect.flatMap(store.waiting, Metrics.webhooksWaiting).pipe(
-    Effect.catch(failed),
-    Effect.repeat(Schedule.spaced("15 seconds")),
     Effect.forkScoped
   )
 })

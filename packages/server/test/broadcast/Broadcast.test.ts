@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Vault } from "../../src/access/Vault.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import * as Scrape from "../../src/observability/Scrape.ts"
 import * as Broadcast from "../../src/broadcast/Broadcast.ts"
 import type { Options } from "../../src/broadcast/Destination.ts"
 import * as DestinationStore from "../../src/broadcast/DestinationStore.ts"
@@ -79,7 +80,9 @@ const stores = (file: string, heartbeat?: Parameters<typeof layerAt>[1]) =>
 /** Sends events to the destinations while the scope is open. */
 const running = (got: Array<Got>, answer: Destinations, settings?: Broadcast.Options) =>
   Layer.build(
-    Broadcast.layerBackground(settings).pipe(Layer.provide(Layer.succeed(OutboundHttp, clientOf(got, answer))))
+    Broadcast.layerBackground(settings).pipe(
+      Layer.provide([Layer.succeed(OutboundHttp, clientOf(got, answer)), Scrape.layer])
+    )
   )
 
 const workspace = Effect.gen(function* () {

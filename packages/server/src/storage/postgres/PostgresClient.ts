@@ -13,6 +13,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
 import * as RealClock from "../../internal/RealClock.ts"
+import * as Metrics from "../../observability/Metrics.ts"
 import type { EventLog } from "../sql/EventLog.ts"
 import type { Transactions } from "../sql/Transactions.ts"
 import * as Reader from "../sql/Reader.ts"
@@ -96,6 +97,10 @@ export const make = Effect.fnUntraced(function* ({
       RealClock.provide,
       Effect.map(adapt)
     )
+  yield* Metrics.observeConnections(maxConnections, () => ({
+    inUse: Math.min(wanted, maxConnections),
+    waiting: Math.max(0, wanted - maxConnections)
+  }))
   const acquirer = inTime(pool.get)
   const client = yield* SqlClient.make({
     acquirer,

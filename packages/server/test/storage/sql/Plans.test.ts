@@ -31,10 +31,11 @@ import { post } from "../../TestEnvelope.ts"
 
 /**
  * Tables that stay small: processes, open reservations, messages of one hour, counts of two days,
- * one counter per key. `w` is read once, at the start. `waiting` is a subquery with a limit.
+ * one counter per key. `w` is read once, at the start. `waiting` is a subquery with a limit, and
+ * `counted` is read up to one.
  */
 const small = new Set(
-  "processes p reservations r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w waiting".split(
+  "processes p reservations r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w counted waiting".split(
     " "
   )
 )
@@ -191,7 +192,6 @@ const calling = Effect.gen(function* () {
   yield* store.release(claimed)
   const attempt = { attemptedAt: 0, status: 200, durationMillis: 1, error: null, excerpt: null }
   yield* store.record(claimed, attempt, { status: "delivered" })
-  yield* store.waiting
   const path = "/api/v1/webhooks/deliveries"
   for (const query of ["", "status=failed", `type=${type}`, `type=${type}&status=failed`, `after=${id}`]) {
     yield* sure(ask(`${path}?${query}`, { key }))
@@ -209,6 +209,7 @@ const retention = Duration.days(1)
 
 /** The background work. */
 const clearing = Effect.gen(function* () {
+  yield* sure((yield* TestGateway).ask("/metrics", { key: null }))
   const accounting = yield* Accounting
   yield* accounting.reap
   yield* accounting.reconciliation
@@ -222,8 +223,11 @@ const clearing = Effect.gen(function* () {
   yield* yield* ObjectSweep.make(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]), { grace: "0 millis" })
 })
 
-/** The encryption of old URLs at a start reads a whole table. */
-const ofStart = /_upgrade|^SELECT id FROM destinations WHERE options NOT LIKE/
+/**
+ * The encryption of old URLs at a start reads a whole table, and the check of `/readyz` one row of
+ * each table.
+ */
+const isExempt = /_upgrade|^SELECT id FROM destinations WHERE options NOT LIKE|^SELECT \(SELECT COUNT\(\*\) FROM \(/
 
 /** The steps of each statement's query plan. */
 const plans = (folder: string, texts: ReadonlySet<string>) => {
@@ -236,7 +240,7 @@ const plans = (folder: string, texts: ReadonlySet<string>) => {
       .all()
       .map(({ name }) => String(name))
     const steps = Array.from(texts)
-      .filter((text) => /^\s*(SELECT|INSERT|UPDATE|DELETE)/i.test(text) && !ofStart.test(text))
+      .filter((text) => /^\s*(SELECT|INSERT|UPDATE|DELETE)/i.test(text) && !isExempt.test(text))
       .flatMap((text) =>
         db
           .prepare(`EXPLAIN QUERY PLAN ${text}`)

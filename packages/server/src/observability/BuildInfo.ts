@@ -1,0 +1,20 @@
+/** The versions of this process in the metrics, and the series that exist from the start. */
+import { type Context, Effect, Layer } from "effect"
+import { version as node } from "node:process"
+import * as Metrics from "./Metrics.ts"
+
+/** What runs. */
+export interface Options {
+  /** The version of the program. Default: `unknown`. */
+  readonly version?: string | undefined
+  readonly storage: "sqlite" | "postgres"
+}
+
+/** Sets the versions once. */
+export const layer = ({ storage, version = "unknown" }: Options): Layer.Layer<never> =>
+  Layer.effectDiscard(
+    Effect.andThen(
+      Effect.contextWith((context: Context.Context<never>) => Effect.sync(() => Metrics.prepareUnsafe(context))),
+      Metrics.build(version, node, storage)
+    )
+  )
