@@ -33,6 +33,8 @@ const compressed: Plugin = {
 
 export default defineConfig({
   root: "src/web",
+  // The service may be below any path.
+  base: "./",
   // No inline assets: the page's policy allows only scripts and styles in files.
   build: { outDir: "../../dist/web", emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
   plugins: [compressed],

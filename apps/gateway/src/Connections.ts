@@ -4,6 +4,7 @@
  */
 import type { WireNames } from "@model-gateway/core/WireNames"
 import { type IncomingMessage, Server, type ServerResponse } from "node:http"
+import { Server as SecureServer } from "node:https"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises"
@@ -13,6 +14,11 @@ import * as SlowClients from "./SlowClients.ts"
 /** The server, with what its connections need to do when the service starts and stops. */
 export interface Connections {
   readonly server: Server
+  /**
+   * New connections get this certificate, and open ones keep theirs. Only for a server that was made
+   * with one.
+   */
+  readonly setCertificate: (certificate: Certificate) => void
   /** The requests without a complete response. */
   readonly openRequests: () => Iterable<IncomingMessage>
   /**
@@ -38,8 +44,16 @@ export interface Connections {
   readonly closed: () => Promise<void>
 }
 
+/** A certificate with its chain, and its key, in PEM. */
+export interface Certificate {
+  readonly cert: string
+  readonly key: string
+}
+
 /** Time limits for clients, and how requests are rejected. */
 export interface Options {
+  /** With it, the server speaks TLS and nothing else. */
+  readonly certificate?: Certificate | undefined
   readonly bodyRate: SlowClients.BodyRate
   /**
    * Milliseconds without any transfer until the connection of a client that does not read its
@@ -59,6 +73,9 @@ const requestTimeout = 3_600_000
  */
 const keepAlive = 65_000
 
+/** Milliseconds for the handshake of TLS. Node's default of 2 minutes would keep idle connections. */
+const handshakeTimeout = 10_000
+
 /** Milliseconds to send the responses of interrupted requests before connections are closed. */
 const lastResponses = 5000
 
@@ -77,29 +94,29 @@ const afterReading = async (): Promise<void> => {
   await nextTurn()
 }
 
-class GatewayServer extends Server {
-  /**
-   * Missing in Node's types. Without it, a client that ends its side of the connection gets no
-   * response.
-   */
-  readonly httpAllowHalfOpen = true
+const serverOptions = {
+  requestTimeout,
+  keepAliveTimeout: keepAlive,
+  // The service rejects requests without it, with an error envelope.
+  requireHostHeader: false,
+  // The service offers no other protocol. Treated as ordinary requests, they get a response, and a
+  // closed connection is detected.
+  shouldUpgradeCallback: () => false
+}
 
-  constructor() {
-    super({
-      requestTimeout,
-      keepAliveTimeout: keepAlive,
-      // The service rejects requests without it, with an error envelope.
-      requireHostHeader: false,
-      // The service offers no other protocol. Treated as ordinary requests, they get a response,
-      // and a closed connection is detected.
-      shouldUpgradeCallback: () => false
-    })
-  }
-
-  /** Node calls it when the server closes. A client's next request may be on its way then. */
-  override closeIdleConnections(): void {
-    setTimeout(() => void afterReading().then(() => super.closeIdleConnections()), idleGrace).unref()
-  }
+const makeServer = (certificate: Certificate | undefined): Server | SecureServer => {
+  const server =
+    certificate === undefined
+      ? new Server(serverOptions)
+      : new SecureServer({ ...serverOptions, ...certificate, handshakeTimeout, allowHalfOpen: true })
+  const closeIdle = server.closeIdleConnections.bind(server)
+  return Object.assign(server, {
+    // Missing in Node's types. Without it, a client that ends its side of the connection gets no
+    // response.
+    httpAllowHalfOpen: true,
+    // Node calls it when the server closes. A client's next request may be on its way then.
+    closeIdleConnections: () => void setTimeout(() => void afterReading().then(closeIdle), idleGrace).unref()
+  })
 }
 
 /** Node emits an event of its own for requests that wait for "100 Continue". */
@@ -114,22 +131,33 @@ const closeUnsent = ({ unsent }: Refusals.Connection): void => {
 }
 
 /** Makes the server. It does not listen yet. */
-export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Connections => {
-  const server = new GatewayServer()
+export const make = ({ bodyRate, certificate, stalled = 120_000, wireNames }: Options): Connections => {
+  const server = makeServer(certificate)
   const open = new Map<Duplex, Refusals.Connection>()
+  /** The TCP connections below those of TLS. */
+  const raw = new Set<Socket>()
   const refuse = Refusals.make(wireNames)
   let accepted = 0
 
-  server.on("connection", (socket: Socket) => {
+  if (certificate !== undefined) {
+    server.on("connection", (socket: Socket) => {
+      accepted++
+      raw.add(socket)
+      socket.once("close", () => raw.delete(socket))
+    })
+  }
+
+  server.on(certificate === undefined ? "connection" : "secureConnection", (socket: Socket) => {
     const connection: Refusals.Connection = {
       socket,
+      handshakeBytes: certificate === undefined ? 0 : socket.bytesRead,
       current: undefined,
       previous: undefined,
       isRefused: false,
       unsent: new Set()
     }
     open.set(socket, connection)
-    accepted++
+    if (certificate === undefined) accepted++
     socket.once("close", () => {
       open.delete(socket)
       setImmediate(closeUnsent, connection)
@@ -219,7 +247,8 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
   SlowClients.refuseSlowBodies({ [Symbol.iterator]: () => open.values() }, bodyRate, refuse)
 
   const closeUnused = (): void => {
-    for (const { socket } of open.values()) if (socket.bytesRead === 0) socket.destroy()
+    for (const { handshakeBytes, socket } of open.values()) if (socket.bytesRead === handshakeBytes) socket.destroy()
+    for (const socket of raw) if (socket.bytesRead === 0) socket.destroy()
   }
 
   /**
@@ -251,6 +280,9 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
 
   return {
     server,
+    setCertificate: (next) => {
+      if (server instanceof SecureServer) server.setSecureContext(next)
+    },
     openRequests: function* () {
       for (const { unsent } of open.values()) for (const { req } of unsent) yield req
     },
@@ -270,7 +302,10 @@ export const make = ({ bodyRate, stalled = 120_000, wireNames }: Options): Conne
       await Promise.race([closing, sleep(left, undefined, { signal: end.signal }).catch(() => {})])
       end.abort()
       for (const connection of open.values()) if (isIncomplete(connection)) refuse(connection, "STOPPING")
-      setTimeout(() => server.closeAllConnections(), lastResponses).unref()
+      setTimeout(() => {
+        server.closeAllConnections()
+        for (const socket of raw) socket.destroy()
+      }, lastResponses).unref()
     },
     closed: async () => closing
   }

@@ -10,6 +10,7 @@ import { Failure } from "./Failure.ts"
 import * as ModelSettings from "./ModelSettings.ts"
 import * as Settings from "./Settings.ts"
 import * as SettingsFile from "./SettingsFile.ts"
+import type * as Tls from "./Tls.ts"
 
 /** The environment variables. Default: those of the process. */
 export const Environment = Context.Reference<Readonly<Record<string, string | undefined>>>(
@@ -162,11 +163,13 @@ const variableOf = (issue: SchemaIssue.Issue): string | undefined => {
 }
 
 /** The executable's own settings, in the form in which they are used. */
-export interface Ready extends Omit<Settings.Settings, "webDir" | "initialCredits" | "catalog"> {
+export interface Ready extends Omit<Settings.Settings, "webDir" | "initialCredits" | "catalog" | "tls"> {
   readonly catalog: CatalogFile.Location
   /** Undefined: no page is served. */
   readonly webDir: string | undefined
   readonly initialCredits: MicroCredits.MicroCredits
+  /** Undefined: HTTP. */
+  readonly tls: Tls.Files | undefined
 }
 
 /**
@@ -183,6 +186,7 @@ export const read = Effect.fnUntraced(function* (loaded: Loaded) {
     dataDir,
     catalog: catalogOf(path, dataDir, values.catalog),
     webDir,
+    tls: yield* tlsOf(loaded, path.resolve, values.tls),
     initialCredits: Option.getOrThrow(MicroCredits.fromCredits(values.initialCredits))
   }
   return ready
@@ -193,6 +197,20 @@ const catalogOf = (path: Path.Path, dataDir: string, catalog: string | undefined
   return catalog === undefined
     ? { file: path.join(dataDir, CatalogFile.defaultName), isNamed: false }
     : { file: path.resolve(catalog), isNamed: true }
+}
+
+const tlsOf = (
+  { sourceOf }: Loaded,
+  resolve: (path: string) => string,
+  { cert, key }: Settings.Settings["tls"]
+): Effect.Effect<Tls.Files | undefined, Failure> => {
+  if (cert !== undefined && key !== undefined) return Effect.succeed({ cert: resolve(cert), key: resolve(key) })
+  const { tls } = Settings.declarations
+  const [given, missing] = cert === undefined ? [tls.key, tls.cert] : [tls.cert, tls.key]
+  const source = sourceOf(given)
+  return source === undefined
+    ? Effect.succeed(undefined)
+    : Effect.fail(new Failure({ message: `${source} needs --${missing.name}: a certificate and its key go together.` }))
 }
 
 const pageOf = (loaded: Loaded, resolve: (path: string) => string, webDir: string) => {

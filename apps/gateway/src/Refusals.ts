@@ -17,6 +17,8 @@ export interface Exchange {
 /** One connection and its newest requests. */
 export interface Connection {
   readonly socket: Socket
+  /** Bytes that were read before the first request: the handshake of TLS. */
+  readonly handshakeBytes: number
   /** The newest request. Undefined before the first one, and some time after the last one ended. */
   current: Exchange | undefined
   /** The request before it, if the client pipelines requests. */

@@ -76,6 +76,20 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
     default: 8787,
     description: "Port to listen on. 0 chooses a free port"
   }),
+  /** A server with a certificate speaks HTTPS and no HTTP. */
+  tls: {
+    cert: Setting.text("tls-cert", {
+      allowed: "a PEM file",
+      default: undefined,
+      description:
+        "Certificate with its chain, in PEM. The gateway then speaks HTTPS and no HTTP. Needs tls-key. Changed files are used within 20 seconds"
+    }),
+    key: Setting.text("tls-key", {
+      allowed: "a PEM file",
+      default: undefined,
+      description: "Private key of tls-cert, in PEM, without a passphrase"
+    })
+  },
   /** The one setting that every command has as a flag. */
   dataDir: Setting.text("data-dir", {
     allowed: "a folder",
@@ -149,7 +163,7 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
       allowed: "an http or https URL without a path, such as https://gateway.example",
       default: undefined,
       description:
-        "URL of the gateway as its clients see it, which /mcp names in its metadata and in links to videos. Without it, http:// and the Host header of the request"
+        "URL of the gateway as its clients see it, which /mcp names in its metadata and in links to videos. Without it, http:// (https:// with tls-cert) and the Host header of the request"
     }),
     maxCredits: Setting.number("mcp-max-credits", {
       what: "a number of credits",

@@ -51,3 +51,22 @@ describe("the value of a secret", () => {
     expect(JSON.stringify(settings)).not.toContain("not-a-real-key")
   })
 })
+
+describe("a certificate and its key", () => {
+  it("are needed together", async () => {
+    expect(await refusal(undefined, {}, { "tls-cert": "a.pem" })).toBe(
+      "--tls-cert needs --tls-key: a certificate and its key go together."
+    )
+    expect(await refusal(undefined, { MODEL_GATEWAY_TLS_KEY: "a.key" })).toBe(
+      "MODEL_GATEWAY_TLS_KEY in the environment needs --tls-cert: a certificate and its key go together."
+    )
+  })
+})
+
+describe("a base path", () => {
+  it.each(["gateway", "/gateway/", "/", "/a//b", "/a/../b", "/%61", "/a b", "/a?b"])("is not %j", async (basePath) => {
+    expect(await refusal(undefined, {}, { "base-path": basePath })).toBe(
+      `--base-path is "${basePath}", which is not a path such as /gateway, without a slash at its end.`
+    )
+  })
+})

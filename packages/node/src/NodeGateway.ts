@@ -219,7 +219,7 @@ export const layerConfig = (
  *
  * const program = Effect.gen(function*() {
  *   const ranking = yield* NodeGateway.make({ credential: yield* Config.Redacted("RANKING_KEY") })
- *   const managementKey = yield* Config.Redacted("MANAGEMENT_KEY")
+ *   const managementKey = yield* Config.Redacted("MODEL_GATEWAY_MANAGEMENT_KEY")
  *   const managing = yield* NodeGateway.make({ credential: managementKey })
  *   const { data } = yield* managing.listKeys()
  *   const request = { model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] }

@@ -7,6 +7,7 @@
 import { presets } from "@model-gateway/core/WireNames"
 import * as Setting from "@model-gateway/settings/Setting"
 import { type Config, Context, Duration, Layer, Schema } from "effect"
+import { BasePath } from "./internal/BasePath.ts"
 import { ExemptHost } from "./internal/ExemptHost.ts"
 import { NameServer } from "./internal/NameServer.ts"
 import { Origin } from "./internal/Origin.ts"
@@ -220,6 +221,13 @@ export const declarations = Setting.prefixed(variablePrefix, {
     default: "neutral",
     description:
       "Words for vendors on the wire: those of the specification, or those of OpenRouter's clients. Clients of this gateway need the same setting"
+  }),
+  basePath: Setting.text("base-path", {
+    schema: BasePath,
+    allowed: "a path such as /gateway, without a slash at its end",
+    default: undefined,
+    description:
+      "Path below which everything is served: the API at /gateway/api/v1, the page at /gateway/. /healthz and /readyz answer at the root, too. A proxy must leave it in the requests that it passes on"
   }),
   corsOrigins: Setting.list("cors-origins", Origin, {
     allowed: "a list of origins such as https://app.example",

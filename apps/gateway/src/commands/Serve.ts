@@ -24,6 +24,7 @@ import { Offered } from "../Offered.ts"
 import * as Output from "../Output.ts"
 import * as SampleKeys from "../SampleKeys.ts"
 import * as Settings from "../Settings.ts"
+import * as Tls from "../Tls.ts"
 import { version } from "../Version.ts"
 
 /**
@@ -81,7 +82,10 @@ const layerService = Effect.fnUntraced(function* (
   ).pipe(
     Layer.provideMerge(Offers.layer(loaded, settings, UploadFolder.layer(resolve(dataDir, "uploads")))),
     Layer.provideMerge(
-      (Mcp === undefined ? httpServer : Layer.provideMerge(Mcp.layer(settings.mcp), httpServer)).pipe(
+      (Mcp === undefined
+        ? httpServer
+        : Layer.provideMerge(Mcp.layer({ ...settings.mcp, isSecure: settings.tls !== undefined }), httpServer)
+      ).pipe(
         Layer.catchTag("ServeError", (error) => Layer.effectContext(Effect.fail(refused(error, host, port)))),
         // Responses of interrupted requests are sent before the process ends.
         Layer.provideMerge(Layer.effectDiscard(Effect.addFinalizer(() => Effect.promise(connections.closed))))
@@ -132,7 +136,8 @@ const condition = (): string => {
 /** Reports how earlier runs ended, and records how this one ends. */
 const layerRunRecord = Effect.fnUntraced(function* (
   { dataDir, logFormat }: LoadSettings.Ready,
-  connections: Connections.Connections
+  connections: Connections.Connections,
+  basePath: string | undefined
 ) {
   const [InProgress, RunRecord] = yield* Effect.promise(() =>
     Promise.all([import("@model-gateway/server/InProgress"), import("../RunRecord.ts")])
@@ -142,16 +147,17 @@ const layerRunRecord = Effect.fnUntraced(function* (
       RunRecord.make({
         dataDir,
         logFormat,
-        doing: () => `${InProgress.describe(connections.openRequests(), context)}, ${condition()}`
+        doing: () => `${InProgress.describe(connections.openRequests(), context, basePath)}, ${condition()}`
       })
     )
   )
 })
 
 /** The URL of the gateway on this machine. */
-const origin = (host: string, port: number): string => {
+const urlOf = ({ host, tls }: LoadSettings.Ready, port: number, basePath = ""): string => {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host
-  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
+  const scheme = tls === undefined ? "http" : "https"
+  return `${scheme}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}${basePath}`
 }
 
 /** Where rate limits and circuits are counted. Never shows the user and the password of the URL. */
@@ -217,12 +223,20 @@ const stopping = Effect.fnUntraced(function* (
   yield* Effect.promise(() => connections.drain(Duration.toMillis(shutdownTimeout)))
 })
 
-const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, connections: Connections.Connections) {
+const running = Effect.fnUntraced(function* (
+  settings: LoadSettings.Ready,
+  connections: Connections.Connections,
+  basePath: string | undefined,
+  certificate: Tls.Reloader | undefined
+) {
   const { address } = yield* HttpServer.HttpServer
   connections.begin()
-  const base = origin(settings.host, "port" in address ? address.port : settings.port)
+  const base = urlOf(settings, "port" in address ? address.port : settings.port, basePath)
   const { webDir } = settings
-  const page = webDir !== undefined && existsSync(join(webDir, "index.html")) ? `, web page at ${base}` : ""
+  const page =
+    webDir !== undefined && existsSync(join(webDir, "index.html"))
+      ? `, web page at ${base}${basePath === undefined ? "" : "/"}`
+      : ""
   const crash = yield* Crash
   const lifecycle = yield* Lifecycle
   const { databaseUrl, dataDir } = settings
@@ -244,7 +258,7 @@ const running = Effect.fnUntraced(function* (settings: LoadSettings.Ready, conne
     })
     yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
     if (made !== null) yield* Console.log(firstRun(made, base, settings))
-    return yield* Effect.never
+    return yield* certificate === undefined ? Effect.never : certificate.watch
   }).pipe(Effect.onInterrupt(() => stopping(crash, settings, connections, lifecycle)))
 })
 
@@ -258,7 +272,9 @@ export const command = Command.make(
     const limits = yield* loaded.read(GatewayServerConfig.config)
     if (settings.migrate === "never") yield* Database.required(settings)
     yield* DataFolder.prepare(settings.dataDir)
+    const certificate = settings.tls === undefined ? undefined : yield* Tls.read(settings.tls)
     const connections = Connections.make({
+      certificate,
       bodyRate: {
         bytesPerSecond: limits.bodyRate.bytesPerSecond,
         firstGrace: Duration.toMillis(limits.bodyRate.firstGrace),
@@ -267,9 +283,15 @@ export const command = Command.make(
       wireNames: ofPreset(limits.wireNames)
     })
     const service = yield* layerService(loaded, settings, connections)
-    yield* running(settings, connections).pipe(
+    const reloader =
+      settings.tls === undefined || certificate === undefined
+        ? undefined
+        : Tls.makeReloader(settings.tls, certificate, connections.setCertificate)
+    yield* running(settings, connections, limits.basePath, reloader).pipe(
       Effect.provide(Layer.provide(service, [GatewayServerConfig.layer(limits)])),
-      Effect.provide(Layer.provideMerge(yield* layerRunRecord(settings, connections), layerLogs(settings)))
+      Effect.provide(
+        Layer.provideMerge(yield* layerRunRecord(settings, connections, limits.basePath), layerLogs(settings))
+      )
     )
   })
 ).pipe(

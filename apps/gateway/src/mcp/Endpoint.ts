@@ -31,7 +31,7 @@ import * as Metadata from "./Metadata.ts"
 import * as Sessions from "./Sessions.ts"
 
 /** The settings of the endpoint. */
-export type Options = Settings.Settings["mcp"]
+export type Options = Settings.Settings["mcp"] & Pick<Metadata.Location, "isSecure">
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -41,7 +41,7 @@ const sessionHeader = "mcp-session-id"
 const maxCreditsHeader = "model-gateway-max-credits"
 
 /** Where the client of the service believes that it is. Nothing is sent there. */
-const inProcessBaseUrl = "http://gateway.invalid/api/v1"
+const inProcessOrigin = "http://gateway.invalid"
 
 /** Request headers that a page of a listed origin may send. */
 const pageHeaders = [
@@ -72,7 +72,10 @@ const lengthOf = ({ headers }: HttpServerRequest.HttpServerRequest): number | un
 
 const make = Effect.fnUntraced(function* (app: InProcess.App, options: Options) {
   const context = yield* Effect.context<never>()
-  const { corsOrigins, wireNames } = yield* GatewayServerConfig
+  const { basePath = "", corsOrigins, wireNames } = yield* GatewayServerConfig
+  const location: Metadata.Location = { ...options, basePath }
+  const endpoint = `${basePath}${Metadata.endpoint}`
+  const metadata = Metadata.pathsOf(basePath)
   const lifecycle = Context.getOption(context, Lifecycle)
   const isStopping = () => Option.exists(lifecycle, (each) => each.isStopping)
   const origins = new Set<string>(corsOrigins)
@@ -123,7 +126,7 @@ const make = Effect.fnUntraced(function* (app: InProcess.App, options: Options) 
           Layer.succeed(
             GatewayConfig.GatewayConfig,
             GatewayConfig.make({
-              baseUrl: inProcessBaseUrl,
+              baseUrl: `${inProcessOrigin}${basePath}/api/v1`,
               credential: Redacted.make(key),
               retryPolicy: RetryPolicy.none,
               wireNames: ofPreset(wireNames)
@@ -134,9 +137,9 @@ const make = Effect.fnUntraced(function* (app: InProcess.App, options: Options) 
     )
 
   /** Who sends the request, or the response that refuses it. */
-  const authenticate = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, origin: string) {
+  const authenticate = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, url: string) {
     const unauthorized = (message: string) =>
-      Effect.fail(refuse(401, message, { "www-authenticate": Metadata.challenge(origin) }))
+      Effect.fail(refuse(401, message, { "www-authenticate": Metadata.challenge(url) }))
     const key = keyOf(request)
     if (key === undefined) {
       return yield* unauthorized('missing authentication header: expected "Authorization: Bearer <API_KEY>"')
@@ -190,7 +193,7 @@ const make = Effect.fnUntraced(function* (app: InProcess.App, options: Options) 
   const entryOf = (
     client: Context.Context<Gateway.Gateway | GatewayClient.GatewayClient>,
     keyHash: string,
-    origin: string,
+    url: string,
     maxCredits: number | undefined,
     hasId: boolean
   ) =>
@@ -198,14 +201,14 @@ const make = Effect.fnUntraced(function* (app: InProcess.App, options: Options) 
       keyHash,
       hasId,
       // A stop of the gateway is no reason to end a video that another process can finish.
-      session: Session.make(client, { maxCredits, baseUrl: `${origin}/api/v1`, keepsJobs: isStopping }),
+      session: Session.make(client, { maxCredits, baseUrl: `${url}/api/v1`, keepsJobs: isStopping }),
       running: 0,
       lastUsed
     }))
 
   /** The session of a request, or the response that refuses it. */
-  const sessionOf = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, origin: string) {
-    const { client, keyHash } = yield* authenticate(request, origin)
+  const sessionOf = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, url: string) {
+    const { client, keyHash } = yield* authenticate(request, url)
     const id = request.headers[sessionHeader]
     if (id !== undefined) {
       const found = sessions.find(id, keyHash)
@@ -217,12 +220,12 @@ const make = Effect.fnUntraced(function* (app: InProcess.App, options: Options) 
     const isModern = request.headers["mcp-protocol-version"] === GatewayTools.protocols[0].protocolVersion
     const entry =
       (isModern ? sessions.find(shared, keyHash) : undefined) ??
-      (yield* entryOf(client, keyHash, origin, maxCredits, !isModern))
+      (yield* entryOf(client, keyHash, url, maxCredits, !isModern))
     return { id: shared, entry, isNew: true }
   })
 
-  const answer = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, origin: string) {
-    const { entry, id, isNew } = yield* sessionOf(request, origin)
+  const answer = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, url: string) {
+    const { entry, id, isNew } = yield* sessionOf(request, url)
     if (isNew && !entry.hasId && sessions.find(id, entry.keyHash) === undefined) {
       if (!(yield* sessions.add(id, entry))) return busy("too many sessions have requests in progress")
     }
@@ -280,8 +283,7 @@ const make = Effect.fnUntraced(function* (app: InProcess.App, options: Options) 
     if (request.method !== "POST" && request.method !== "DELETE") {
       return Effect.succeed(refuse(405, "this path supports POST and DELETE", { allow: "POST, DELETE" }))
     }
-    const origin = Metadata.originOf(options.publicUrl, request.headers["host"])
-    return answer(request, origin).pipe(
+    return answer(request, Metadata.urlOf(location, request.headers["host"])).pipe(
       Effect.catchIf(HttpServerResponse.isHttpServerResponse, Effect.succeed),
       Effect.provideService(HttpServerRequest.HttpServerRequest, request),
       Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(options.bodyLimit))
@@ -290,12 +292,13 @@ const make = Effect.fnUntraced(function* (app: InProcess.App, options: Options) 
 
   return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
     const path = request.url.split("?", 1)[0] ?? ""
-    if (path === Metadata.endpoint) {
-      return Effect.map(respond(request), HttpServerResponse.setHeaders(headersOf(request)))
+    if (path === endpoint) {
+      const below = request.modify({ url: request.url.slice(basePath.length) })
+      return Effect.map(respond(below), HttpServerResponse.setHeaders(headersOf(request)))
     }
-    if (Metadata.paths.has(path) && request.method === "GET") {
-      const origin = Metadata.originOf(options.publicUrl, request.headers["host"])
-      return Effect.succeed(HttpServerResponse.setHeaders(Metadata.respond(origin), headersOf(request)))
+    if (metadata.has(path) && request.method === "GET") {
+      const url = Metadata.urlOf(location, request.headers["host"])
+      return Effect.succeed(HttpServerResponse.setHeaders(Metadata.respond(url), headersOf(request)))
     }
     return app
   })

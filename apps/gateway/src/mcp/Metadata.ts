@@ -10,25 +10,39 @@ export const endpoint = "/mcp"
 
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-/** The paths of the metadata: that of the endpoint, and that of the origin. */
-export const paths: ReadonlySet<string> = new Set([wellKnown, `${wellKnown}${endpoint}`])
+/**
+ * The paths of the metadata: that of the endpoint and that of the origin, of which a proxy passes on
+ * only what is below the base path, and the one that the standard derives from the endpoint's URL.
+ */
+export const pathsOf = (basePath: string): ReadonlySet<string> =>
+  new Set([`${basePath}${wellKnown}`, `${basePath}${wellKnown}${endpoint}`, `${wellKnown}${basePath}${endpoint}`])
 
 /** Of the Host header, which anyone can write, only what a host can be. */
 const host = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i
 
-/** The origin of the gateway as the client of a request sees it. */
-export const originOf = (publicUrl: string | undefined, hostHeader: string | undefined): string => {
-  if (publicUrl !== undefined) return new URL(publicUrl).origin
-  return hostHeader !== undefined && host.test(hostHeader) ? `http://${hostHeader}` : "http://localhost"
+/** Where the gateway is. */
+export interface Location {
+  readonly publicUrl: string | undefined
+  /** Whether it has a certificate. */
+  readonly isSecure: boolean
+  /** Empty: the root. */
+  readonly basePath: string
+}
+
+/** The URL of the gateway as the client of a request sees it, without a slash at its end. */
+export const urlOf = ({ basePath, isSecure, publicUrl }: Location, hostHeader: string | undefined): string => {
+  if (publicUrl !== undefined) return new URL(publicUrl).origin + basePath
+  const name = hostHeader !== undefined && host.test(hostHeader) ? hostHeader : "localhost"
+  return `${isSecure ? "https" : "http"}://${name}${basePath}`
 }
 
 /** The value of `WWW-Authenticate`. */
-export const challenge = (origin: string): string => `Bearer resource_metadata="${origin}${wellKnown}${endpoint}"`
+export const challenge = (url: string): string => `Bearer resource_metadata="${url}${wellKnown}${endpoint}"`
 
 /** The metadata. */
-export const respond = (origin: string): HttpServerResponse.HttpServerResponse =>
+export const respond = (url: string): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe({
-    resource: `${origin}${endpoint}`,
+    resource: `${url}${endpoint}`,
     resource_name: "Model Gateway",
     bearer_methods_supported: ["header"],
     resource_documentation: "https://github.com/model-gateway/model-gateway/blob/main/docs/client/mcp.md"

@@ -66,7 +66,7 @@ export const App = () => {
       <header className="top">
         <h1>Model gateway</h1>
         <nav className="links" aria-label="Reference">
-          <a href="/docs">API reference</a>
+          <a href="docs">API reference</a>
         </nav>
         <ThemeToggle />
       </header>

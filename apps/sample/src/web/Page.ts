@@ -4,6 +4,7 @@ import { Gateway, RetryPolicy } from "@model-gateway/core"
 import { Effect, Layer, ManagedRuntime } from "effect"
 import { ManagementGateway } from "../Program.ts"
 import { wireNames } from "../WireNames.ts"
+import { baseUrl } from "./baseUrl.ts"
 import * as BlobVideoStore from "./BlobVideoStore.ts"
 import * as Session from "./Session.ts"
 
@@ -12,7 +13,9 @@ const retryPolicy = RetryPolicy.make({ maxRetries: 2, deadline: "2 minutes", max
 
 /** The client with the short-lived key. */
 const ordinary = Layer.unwrap(
-  Effect.map(Session.Session, ({ token }) => BrowserGateway.layer({ credential: token, retryPolicy, wireNames }))
+  Effect.map(Session.Session, ({ token }) =>
+    BrowserGateway.layer({ baseUrl, credential: token, retryPolicy, wireNames })
+  )
 )
 
 /**
@@ -23,7 +26,7 @@ const management = Layer.effect(ManagementGateway, Gateway.Gateway).pipe(
   Layer.provide(
     Layer.unwrap(
       Effect.map(Session.Session, ({ managementKey }) =>
-        BrowserGateway.layer({ credential: managementKey, dangerouslyAllowLongLivedKey: true, retryPolicy })
+        BrowserGateway.layer({ baseUrl, credential: managementKey, dangerouslyAllowLongLivedKey: true, retryPolicy })
       )
     )
   )

@@ -4,6 +4,7 @@ import type { GatewayConfig } from "@model-gateway/core"
 import { Cause, type Exit } from "effect"
 import { explain, type Advice } from "../Explanation.ts"
 import type { Step, StepError } from "../Program.ts"
+import { baseUrl } from "./baseUrl.ts"
 
 /** What the page shows about an error. */
 export interface Problem {
@@ -36,7 +37,7 @@ export const notSent = (message: string): Problem => ({ message, tag: "NotSent",
 export const isNotSent = ({ tag }: Problem): boolean => tag === "NotSent"
 
 const advice: Advice = {
-  baseUrl: `${location.origin}/api/v1`,
+  baseUrl,
   unreachable: "check that it is running (npm start), then try again",
   key: "enter an API key at the top of the page (npm start prints one on its first run)",
   managementKey: "enter a management key in the Guardrails panel (npm start prints one on its first run)",

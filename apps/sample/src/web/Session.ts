@@ -21,6 +21,7 @@ import {
   type Stream,
   SubscriptionRef
 } from "effect"
+import { baseUrl } from "./baseUrl.ts"
 
 /** No key was entered, or the short-lived key has expired or was rejected. */
 export class SignedOut extends Data.TaggedError("SignedOut")<{ readonly kind: "ordinary" | "management" }> {}
@@ -105,6 +106,7 @@ const make = Effect.gen(function* () {
   // Only this client uses the entered key, to exchange it and to read its label.
   const exchange = yield* Layer.build(
     BrowserGateway.layer({
+      baseUrl,
       credential: Effect.suspend(() =>
         ordinary === undefined ? Effect.fail(new SignedOut({ kind: "ordinary" })) : Effect.succeed(ordinary)
       ),

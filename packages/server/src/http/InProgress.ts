@@ -4,6 +4,7 @@
  */
 import type { Context } from "effect"
 import * as Metrics from "../observability/Metrics.ts"
+import * as BasePath from "./BasePath.ts"
 import * as Routes from "./Routes.ts"
 
 /** A request that has no complete response yet. */
@@ -21,12 +22,13 @@ const counted = (count: number, what: string): string => `${count} ${what}${coun
  * The open requests by operation and the video jobs that the process works on, such as `3 open
  * requests (2 submitVideo, 1 rerank), 1 video job`.
  */
-export const describe = (requests: Iterable<OpenRequest>, context: Context.Context<never>): string => {
+export const describe = (requests: Iterable<OpenRequest>, context: Context.Context<never>, basePath = ""): string => {
   const names = new Map<string, number>()
   let count = 0
   for (const { method = "", url = "" } of requests) {
     count++
-    const name = count > maxNamed ? "more" : (Routes.nameOf(method, url) ?? "of no operation")
+    const name =
+      count > maxNamed ? "more" : (Routes.nameOf(method, BasePath.strip(basePath, url) ?? url) ?? "of no operation")
     names.set(name, (names.get(name) ?? 0) + 1)
   }
   const operations = Array.from(names, ([name, number]) => `${number} ${name}`)

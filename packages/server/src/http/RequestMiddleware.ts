@@ -14,6 +14,7 @@ import type * as Types from "effect/Types"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Readable } from "node:stream"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as BasePath from "./BasePath.ts"
 import * as Cors from "./Cors.ts"
 import * as Envelope from "./Envelope.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
@@ -144,6 +145,7 @@ const make = Effect.gen(function* () {
   const { corsOrigins, ...config } = yield* GatewayServerConfig
   const cors = Cors.make(corsOrigins)
   const wireNames = ofPreset(config.wireNames)
+  const locate = BasePath.make(config.basePath)
   // Ids must be unique, not unguessable: a random part per process and a counter.
   const prefix = `req_${(yield* random.uuidV7()).replaceAll("-", "")}`
   let count = 0
@@ -163,18 +165,15 @@ const make = Effect.gen(function* () {
       const clock = fiber.getRef(Clock.Clock)
       const startedAt = clock.monotonicTimeNanosUnsafe()
       inFlight++
-      const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
-      ignoreLateErrors(request)
+      const received = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+      ignoreLateErrors(received)
+      const located = locate(received)
+      const request = located?._tag === "Inside" ? located.request : received
       const record = RequestContext.make(idOf(request), wireNames)
       const preflight = cors?.(request, record)
+      const neutral = wireNames === undefined ? request : WireWords.neutralRequest(wireNames, request)
       const served =
-        wireNames === undefined
-          ? effect
-          : Effect.provideService(
-              effect,
-              HttpServerRequest.HttpServerRequest,
-              WireWords.neutralRequest(wireNames, request)
-            )
+        neutral === received ? effect : Effect.provideService(effect, HttpServerRequest.HttpServerRequest, neutral)
       const answer = preflight === undefined ? served : Effect.succeed(preflight)
 
       // Yield, so that responses of one tick are flushed together (decision 12).
@@ -189,6 +188,8 @@ const make = Effect.gen(function* () {
       }
       const refusal = ProtocolChecks.refusalOf(request)
       if (refusal !== undefined) return leave(Envelope.respond(record, refusal))
+      if (located?._tag === "Outside") return leave(Envelope.respond(record, located.failure))
+      if (located?._tag === "Root") return Effect.flatMap(onAnswer(record, located.response), leave)
 
       return Effect.matchCauseEffect(Effect.provideService(answer, RequestContext.RequestContext, record), {
         onSuccess: (response) => Effect.flatMap(onAnswer(record, response), leave),

@@ -158,12 +158,23 @@ const tags = (): ReadonlyArray<Node> => {
 }
 
 /**
+ * Where the service is.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface Options {
+  /** The path below which the service is served. Default: the root. */
+  readonly basePath?: string | undefined
+}
+
+/**
  * Makes the document. It takes about a tenth of a second the first time, so keep it.
  *
  * @category constructors
  * @since 0.1.0
  */
-export const make = (): { readonly [key: string]: unknown } => {
+export const make = ({ basePath = "" }: Options = {}): { readonly [key: string]: unknown } => {
   const made = OpenApi.fromApi(Groups.GatewayApi, options)
   const declared = declarations()
   const rough = nodeOf(made.components.schemas)
@@ -313,7 +324,7 @@ export const make = (): { readonly [key: string]: unknown } => {
       description: introduction,
       license: { name: "MIT", identifier: "MIT" }
     },
-    servers: [{ url: prefix, description: "This gateway" }],
+    servers: [{ url: `${basePath}${prefix}`, description: "This gateway" }],
     security: [{ bearer: [] }],
     tags: tags(),
     paths,

@@ -6,6 +6,7 @@ import type { Offer } from "@model-gateway/offers/Offer"
 import { Array, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { type Entry, ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as AllowedProviderKeys from "../routing/AllowedProviderKeys.ts"
@@ -31,20 +32,20 @@ const matches = (model: Models.Model, wanted: Models.ListOptions): boolean =>
   namesOf(wanted.supported_parameters)?.every((name) => model.supported_parameters.includes(name)) !== false &&
   isText(wanted.q, [model.id, model.name])
 
-const nextPath = (query: object, offset: number, limit: number): string => {
+const nextPath = (basePath: string, query: object, offset: number, limit: number): string => {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries({ ...query, offset, limit })) parameters.set(name, String(value))
-  return `/api/v1/models?${parameters.toString()}`
+  return `${basePath}/api/v1/models?${parameters.toString()}`
 }
 
-const pageOf = (all: ReadonlyArray<Models.Model>, query: Models.ListOptions): Models.ListResponse => {
+const pageOf = (basePath: string, all: ReadonlyArray<Models.Model>, query: Models.ListOptions): Models.ListResponse => {
   const isPaged = query.offset !== undefined || query.limit !== undefined
   const { limit = isPaged ? defaultLimit : all.length, offset = 0 } = query
   const end = offset + limit
   return {
     object: "list",
     data: all.slice(offset, end),
-    links: { next: end < all.length ? nextPath(query, end, limit) : null },
+    links: { next: end < all.length ? nextPath(basePath, query, end, limit) : null },
     total_count: all.length
   }
 }
@@ -80,14 +81,15 @@ const usable = <O extends Offer>(
 
 /** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
+  const { basePath = "" } = yield* GatewayServerConfig
   const catalog = yield* ModelCatalog
   const allowedKeys = yield* AllowedProviderKeys.AllowedProviderKeys
-  const models = new Map(catalog.all.map((entry) => [entry, toModel(entry)]))
+  const models = new Map(catalog.all.map((entry) => [entry, toModel(basePath, entry)]))
   const providerKeys = Effect.flatMap(currentCaller, (caller) => allowedKeys.of(caller))
 
   const list = (keys: AllowedProviderKeys.Keys, query: Models.ListOptions) =>
     usable(catalog.all, keys)
-      .map((entry) => models.get(entry) ?? toModel(entry))
+      .map((entry) => models.get(entry) ?? toModel(basePath, entry))
       .filter((model) => matches(model, query))
 
   const find = Effect.fnUntraced(function* (author: string, slug: string) {
@@ -97,19 +99,21 @@ const make = Effect.gen(function* () {
     return entry === undefined ? yield* Candidates.noSuchModel(id) : { entry, id }
   })
 
-  return { catalog, providerKeys, list, find }
+  return { basePath, catalog, providerKeys, list, find }
 })
 
 /** The `models` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
-  Effect.map(make, ({ catalog, find, list, providerKeys }) =>
+  Effect.map(make, ({ basePath, catalog, find, list, providerKeys }) =>
     handlers
-      .handle("listModels", ({ query }) => Effect.map(providerKeys, (keys) => pageOf(list(keys, query), query)))
+      .handle("listModels", ({ query }) =>
+        Effect.map(providerKeys, (keys) => pageOf(basePath, list(keys, query), query))
+      )
       .handle("countModels", ({ query }) =>
         Effect.map(providerKeys, (keys) => ({ data: { count: list(keys, query).length } }))
       )
       .handle("getModel", ({ params }) =>
-        Effect.map(find(params.author, params.slug), ({ entry, id }) => ({ data: toModel(entry, id) }))
+        Effect.map(find(params.author, params.slug), ({ entry, id }) => ({ data: toModel(basePath, entry, id) }))
       )
       .handle("listModelEndpoints", ({ params }) =>
         Effect.map(find(params.author, params.slug), ({ entry, id }) => ({ data: toEndpoints(entry, id) }))

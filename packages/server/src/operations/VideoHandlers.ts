@@ -32,7 +32,7 @@ import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import * as Warnings from "../routing/Warnings.ts"
 import * as VideoAcceptance from "../video/VideoAcceptance.ts"
 import type { Candidate } from "../video/VideoCandidate.ts"
-import { toWire, type VideoJob } from "../video/VideoJob.ts"
+import * as Wire from "../video/VideoJob.ts"
 import { VideoJobs } from "../video/VideoJobs.ts"
 import * as VideoRequests from "../video/VideoRequest.ts"
 import { VideoWaits } from "../video/VideoWaits.ts"
@@ -65,8 +65,6 @@ const maxSmallRequest = 64 * 1024
 
 const mebibyte = 1024 * 1024
 
-const encode = (job: VideoJob): string => JSON.stringify(toWire(job))
-
 /** How often a long poll checks whether its key can still be used. The cache of keys answers. */
 const recheckKeyEvery = "1 second"
 
@@ -80,7 +78,8 @@ const make = Effect.gen(function* () {
   const waits = yield* VideoWaits
   const workspaces = yield* WorkspaceStore
   const workspaceOf = yield* CallerWorkspace.make
-  const { videos } = yield* GatewayServerConfig
+  const { basePath, videos } = yield* GatewayServerConfig
+  const toWire = (job: Wire.VideoJob) => Wire.toWire(job, basePath)
   const { accept, permit } = yield* PaidWork.makeAccepted<VideoRequest, VideoOffer>({
     kind: "video",
     find: catalog.video
@@ -110,7 +109,7 @@ const make = Effect.gen(function* () {
         requestFor: (offer) => VideoRequests.forOffer(wanted, offer),
         idempotencyKey,
         payload: Effect.sync(() => [JSON.stringify(wanted)]),
-        encode
+        encode: (job: Wire.VideoJob) => JSON.stringify(toWire(job))
       },
       Effect.fnUntraced(function* ([first, ...others], { keep, reserve }) {
         const workspace = yield* orUnavailable(
@@ -177,7 +176,7 @@ const make = Effect.gen(function* () {
   )
 
   /** Waits until the status of the job changes, the time is over or the service stops. */
-  const awaitChange = Effect.fnUntraced(function* (job: VideoJob, seconds: number) {
+  const awaitChange = Effect.fnUntraced(function* (job: Wire.VideoJob, seconds: number) {
     const { key } = yield* currentCaller
     if (!(yield* waits.enter(key.hash))) return job
     const timeIsOver = Effect.raceFirst(Effect.sleep(Duration.seconds(seconds)), lifecycle.awaitStop)
@@ -187,13 +186,13 @@ const make = Effect.gen(function* () {
     return now ?? (yield* noSuchJob(job.id))
   }, Effect.scoped)
 
-  const get = Effect.fnUntraced(function* (job: VideoJob, wait: number | undefined) {
+  const get = Effect.fnUntraced(function* (job: Wire.VideoJob, wait: number | undefined) {
     return toWire(wait === undefined || wait === 0 || isFinal(job.status) ? job : yield* awaitChange(job, wait))
   })
 
   const content = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
-    job: VideoJob,
+    job: Wire.VideoJob,
     index: number
   ) {
     if (job.status !== "completed") return yield* noSuchVideo(`the video job is ${job.status} and has no video`)
@@ -213,7 +212,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const cancel = Effect.fnUntraced(function* (before: VideoJob) {
+  const cancel = Effect.fnUntraced(function* (before: Wire.VideoJob) {
     const job = yield* orUnavailable(jobs.cancel(before.workspaceId, before.id)).pipe(
       Effect.catchTag("VideoJobNotFound", () => Effect.fail(noSuchJob(before.id)))
     )

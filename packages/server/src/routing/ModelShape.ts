@@ -134,9 +134,9 @@ const authorOf = (id: string): string => id.split("/", 1).join()
 /**
  * Segments of a path for an id: the author, and the rest as one. An id without a slash has none.
  */
-const detailsOf = (id: string): string => {
+const detailsOf = (basePath: string, id: string): string => {
   const author = authorOf(id)
-  return `/api/v1/models/${encodeURIComponent(author)}/${encodeURIComponent(id.slice(author.length + 1))}/endpoints`
+  return `${basePath}/api/v1/models/${encodeURIComponent(author)}/${encodeURIComponent(id.slice(author.length + 1))}/endpoints`
 }
 
 /** The last day of its offers. Null if one of them has no end that is known. */
@@ -150,8 +150,10 @@ const isFree = ({ offers }: Entry): boolean => offers.some((offer) => offer.isFr
 
 const providersOf = ({ offers }: Entry): ReadonlyArray<string> => offers.map(({ provider }) => provider)
 
-/** A model. `id` is what the caller asked for, if the entry is a prefix. */
-export const toModel = (entry: Entry, id = entry.id): Models.Model => {
+/**
+ * A model of a service below this path. `id` is what the caller asked for, if the entry is a prefix.
+ */
+export const toModel = (basePath: string, entry: Entry, id = entry.id): Models.Model => {
   const cheapest = cheapestOf(entry)
   return {
     id,
@@ -163,7 +165,7 @@ export const toModel = (entry: Entry, id = entry.id): Models.Model => {
     architecture: architectureOf(cheapest),
     pricing: pricingOf(cheapest),
     supported_parameters: parametersOf(cheapest),
-    links: { details: detailsOf(id) },
+    links: { details: detailsOf(basePath, id) },
     expiration_date: expirationOf(entry),
     providers: providersOf(entry),
     kind: entry.kind,

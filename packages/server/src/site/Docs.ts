@@ -38,14 +38,14 @@ const script = Effect.gen(function* () {
 export const layer = HttpRouter.use((router) =>
   Effect.gen(function* () {
     const context = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
-    const { wireNames: preset } = yield* GatewayServerConfig
+    const { basePath, wireNames: preset } = yield* GatewayServerConfig
     const wireNames = ofPreset(preset)
     const text = (content: string): Uint8Array =>
       new TextEncoder().encode(wireNames === undefined ? content : wireNames.toWire.text(content))
     // One document makes both: it takes a tenth of a second.
     const reference = yield* Effect.cached(
       Effect.sync(() => {
-        const document = OpenApiDocument.make()
+        const document = OpenApiDocument.make({ basePath })
         return { page: text(ReferencePage.make(document, preset)), document: text(JSON.stringify(document)) }
       })
     )

@@ -115,7 +115,8 @@ openapi-explorer::part(btn-fill--resp):is(:hover, :focus-visible):enabled { colo
 `
 
 /**
- * The page for an OpenAPI document, which it loads from `/openapi.json`. It says what its
+ * The page for an OpenAPI document, which it loads from `openapi.json` beside it, whatever path the
+ * service is served below. It says what its
  * TypeScript samples need if the words on the wire are not the neutral ones.
  */
 export const make = (document: unknown, wireNames: Preset): string => {
@@ -143,14 +144,14 @@ export const make = (document: unknown, wireNames: Preset): string => {
 <title>${escaped(info.title)} API reference</title>
 <link rel="icon" href="data:,">
 <style>${style}</style>
-<script type="module" src="/docs/openapi-explorer.js"></script>
+<script type="module" src="docs/openapi-explorer.js"></script>
 </head>
 <body>
 <header>
 <h1>${escaped(info.title)} API</h1>
-<a href="/openapi.json">OpenAPI document</a>${hint}
+<a href="openapi.json">OpenAPI document</a>${hint}
 </header>
-<openapi-explorer spec-url="/openapi.json" hide-server-selection hide-components>
+<openapi-explorer spec-url="openapi.json" hide-server-selection hide-components>
 ${errors.join("\n")}
 </openapi-explorer>
 </body>

@@ -27,7 +27,8 @@ export const make = (
   type: EventType,
   job: VideoJob,
   request: typeof Request.Type | undefined,
-  usage: Readonly<Record<string, number>>
+  usage: Readonly<Record<string, number>>,
+  basePath?: string
 ): NewEvent => ({
   id: idOf(job.reservationId),
   type,
@@ -46,12 +47,12 @@ export const make = (
   trace: request?.trace ?? null,
   started_at: job.createdAt,
   attempts: VideoAttempts.atEnd(job),
-  job: toWire(job),
+  job: toWire(job, basePath),
   callback_url: job.callbackUrl
 })
 
 /** The webhook of a job that has ended. Undefined if it has no callback URL. */
-export const toDelivery = (type: EventType, job: VideoJob): NewDelivery | undefined =>
+export const toDelivery = (type: EventType, job: VideoJob, basePath?: string): NewDelivery | undefined =>
   job.callbackUrl === null
     ? undefined
     : {
@@ -63,6 +64,6 @@ export const toDelivery = (type: EventType, job: VideoJob): NewDelivery | undefi
         body: JSON.stringify({
           type,
           timestamp: Timestamp.fromMillis(job.completedAt ?? job.updatedAt),
-          data: toWire(job)
+          data: toWire(job, basePath)
         })
       }

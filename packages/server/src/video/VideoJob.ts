@@ -161,12 +161,13 @@ export const fromRow = (row: Row): VideoJob => {
   return { ...job, isByok, outputs: outputs ?? [] }
 }
 
-/** The job in its wire format. Absent values are left out. */
-export const toWire = (job: VideoJob): typeof Job.Type => {
+/** The job in its wire format, for a service below this path. Absent values are left out. */
+export const toWire = (job: VideoJob, basePath = ""): typeof Job.Type => {
   const warnings = warningsOf(job)
+  const path = `${basePath}/api/v1/videos/${job.id}`
   return {
     id: job.id,
-    polling_url: `/api/v1/videos/${job.id}`,
+    polling_url: path,
     status: job.status,
     model: job.model,
     created_at: Timestamp.fromMillis(job.createdAt),
@@ -175,7 +176,7 @@ export const toWire = (job: VideoJob): typeof Job.Type => {
       ? {
           progress: 1,
           usage: { cost: MicroCredits.toCredits(job.cost), is_byok: job.isByok },
-          unsigned_urls: job.outputs.map((_, index) => `/api/v1/videos/${job.id}/content?index=${index}`)
+          unsigned_urls: job.outputs.map((_, index) => `${path}/content?index=${index}`)
         }
       : job.progress === null
         ? {}

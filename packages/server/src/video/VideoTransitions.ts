@@ -15,6 +15,7 @@ import { Clock, type Duration, Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting, type Failure } from "../accounting/Accounting.ts"
 import { Outbox } from "../events/Outbox.ts"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { DeliveryStore } from "../webhooks/DeliveryStore.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -138,6 +139,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
   const webhooks = yield* DeliveryStore
   const queue = yield* VideoQueue
   const signals = yield* VideoSignals
+  const { basePath } = yield* GatewayServerConfig
 
   /** The request of a job without the content of its images. Undefined if it was deleted. */
   const describedOf = Effect.fnUntraced(function* (id: string) {
@@ -156,8 +158,8 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
     const type = VideoEvent.typeOf(job.status)
     if (type === undefined) return
     const request = yield* describedOf(job.id)
-    yield* outbox.write(VideoEvent.make(type, job, request, usage))
-    const delivery = VideoEvent.toDelivery(type, job)
+    yield* outbox.write(VideoEvent.make(type, job, request, usage, basePath))
+    const delivery = VideoEvent.toDelivery(type, job, basePath)
     if (delivery !== undefined) yield* webhooks.write(delivery)
     if (!isUnresolved(job)) yield* deleteRequest(job.id)
   })

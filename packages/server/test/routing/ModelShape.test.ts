@@ -78,7 +78,7 @@ describe("GET /videos/models", () => {
           }
           const warnings = offer.ignored?.({ ...least, seed: 7 }) ?? []
           expect([listed.id, warnings.length === 0]).toEqual([listed.id, listed.seed])
-          const { architecture, supported_parameters } = toModel(entry)
+          const { architecture, supported_parameters } = toModel("", entry)
           expect(supported_parameters.includes("seed")).toBe(listed.seed)
           expect(architecture.input_modalities.includes("image")).toBe(
             takes("frame_images", frames("first_frame")) ||
@@ -96,7 +96,7 @@ describe("GET /videos/models", () => {
       if (offer?.kind !== "video") return expect.fail("no video")
       const entry = { id: offer.publicId, kind: "video" as const, offers: [offer] as const }
       expect(toVideoModel(entry).pricing_skus).toEqual({ video_tokens: "0.000007", video_tokens_1080p: "0.0000077" })
-      expect(toModel(entry).pricing).toMatchObject({ prompt: "0", completion: "0.0000077" })
+      expect(toModel("", entry).pricing).toMatchObject({ prompt: "0", completion: "0.0000077" })
     }).pipe(Effect.provide(services))
   )
 })
@@ -118,7 +118,7 @@ describe("GET /models", () => {
       run: () => Effect.never
     })
     const ends = (first: string | undefined, ...others: ReadonlyArray<string | undefined>) =>
-      toModel({ id: "acme/rerank", kind: "rerank", offers: [offer(first), ...others.map(offer)] }).expiration_date
+      toModel("", { id: "acme/rerank", kind: "rerank", offers: [offer(first), ...others.map(offer)] }).expiration_date
     expect(ends(undefined)).toBeNull()
     expect(ends("2027-02-26")).toBe("2027-02-26")
     expect(ends("2027-02-26", "2027-03-01", "2027-01-31")).toBe("2027-03-01")

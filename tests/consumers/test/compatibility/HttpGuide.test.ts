@@ -76,7 +76,7 @@ describe("the guide to HTTP", () => {
     gateway = await startGateway(folder)
     variables["MODEL_GATEWAY_BASE_URL"] = `${gateway.origin}/api/v1`
     variables["MODEL_GATEWAY_API_KEY"] = gateway.key
-    variables["MANAGEMENT_KEY"] = gateway.managementKey
+    variables["MODEL_GATEWAY_MANAGEMENT_KEY"] = gateway.managementKey
   })
   afterAll(async () => {
     await gateway?.stop()
