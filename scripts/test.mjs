@@ -39,7 +39,7 @@ const step = (title, command, args) => {
 }
 
 // Finds or installs what some tests need. Without it they are skipped, except in CI.
-step("services", "node", ["tests/services/src/main.ts"])
+step("services", "node", ["tests/services/src/main.ts", ...(isRelease ? ["--release"] : [])])
 // Two packages at a time: with three, a test timed out on two cores.
 const turbo = ["--continue", "--log-order=grouped", "--log-prefix=none", "--concurrency=2"]
 if (!isRelease) {

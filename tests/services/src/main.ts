@@ -3,6 +3,7 @@
  *
  * - `node tests/services/src/main.ts`: `npm test` runs it first. It prints what is missing. Tests
  *   that need it are skipped. With `CI=true` it fails.
+ * - `node tests/services/src/main.ts --release`: the same, with what only the release tests need.
  * - `node tests/services/src/main.ts redis`: prints the paths of one of them, or fails.
  *
  * `REDIS_INSTALL=never` and the like forbid an installation.
@@ -11,6 +12,7 @@ import * as Chromium from "./Chromium.ts"
 import * as Perl from "./Perl.ts"
 import * as Postgres from "./Postgres.ts"
 import type { Program } from "./Program.ts"
+import * as Prometheus from "./Prometheus.ts"
 import * as Python from "./Python.ts"
 import * as Redis from "./Redis.ts"
 import * as S3 from "./S3.ts"
@@ -26,9 +28,18 @@ const programs: ReadonlyArray<Program<string | object>> = [
   S3.program
 ]
 
-const names = process.argv.slice(2)
+/** What only `npm run test:release` needs. */
+const ofRelease: ReadonlyArray<Program<string | object>> = [Prometheus.program]
 
-for (const { ensure, missing } of programs.filter(({ name }) => names.length === 0 || names.includes(name))) {
+const args = process.argv.slice(2)
+const names = args.filter((arg) => arg !== "--release")
+
+const wanted =
+  names.length === 0
+    ? [...programs, ...(args.includes("--release") ? ofRelease : [])]
+    : [...programs, ...ofRelease].filter(({ name }) => names.includes(name))
+
+for (const { ensure, missing } of wanted) {
   const found = ensure()
   if (found === undefined) {
     console.error(missing)

@@ -10,7 +10,8 @@ import { post } from "../TestEnvelope.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
 
-const page = join(import.meta.dirname, "..", "..", "..", "..", "docs", "reference", "metrics.md")
+const root = join(import.meta.dirname, "..", "..", "..", "..")
+const page = join(root, "docs", "reference", "metrics.md")
 
 it("has a page with every family and label (written by vitest run --update)", async () => {
   const tables = [MetricsTable.familiesTable(), MetricsTable.labelsTable()]
@@ -22,6 +23,27 @@ it("has a page with every family and label (written by vitest run --update)", as
 it("says of every label what its values are, and of no other", () => {
   const used = new Set(MetricsTable.families.flatMap(({ labels }) => labels))
   expect(Object.keys(Metrics.labels)).toEqual([...used].toSorted())
+})
+
+const textOf = (...path: ReadonlyArray<string>) => readFileSync(join(root, ...path), "utf8")
+
+const rules = textOf("deploy", "prometheus", "model-gateway.rules.yml")
+
+it("has every family that the alerts and dashboards ask for", () => {
+  const known = new Set(MetricsTable.families.map(({ name }) => name))
+  const asked = [
+    rules,
+    ...["model-gateway", "model-gateway-process"].map((name) => textOf("deploy", "grafana", `${name}.json`))
+  ]
+    .flatMap((text) => text.match(/(?<![\w:-])(?:model_gateway|process|nodejs)_\w+(?!:)\b/g) ?? [])
+    .map((name) => name.replace(/_bucket$/, ""))
+  expect(new Set(asked).size).toBeGreaterThan(40)
+  expect(asked.filter((name) => !known.has(name))).toEqual([])
+})
+
+it("has a section of the documentation for every alert, and no other", () => {
+  const sections = Array.from(textOf("docs", "operate", "alerts.md").matchAll(/^## (.*)$/gm), ([, name]) => name)
+  expect(Array.from(rules.matchAll(/- alert: (\w+)/g), ([, name]) => name)).toEqual(sections)
 })
 
 /** The families of a text by name: their types, and the labels of each of their series. */
