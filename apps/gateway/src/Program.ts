@@ -2,6 +2,7 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Console, Effect, Layer } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
+import * as Backup from "./commands/Backup.ts"
 import * as Byok from "./commands/Byok.ts"
 import * as Credits from "./commands/Credits.ts"
 import * as Keys from "./commands/Keys.ts"
@@ -23,6 +24,8 @@ const command = Command.make("model-gateway").pipe(
     Reconcile.command,
     Byok.command,
     Migrate.command,
+    Backup.command,
+    Backup.restore,
     SettingsCommand.command
   ])
 )

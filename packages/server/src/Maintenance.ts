@@ -90,7 +90,7 @@ const damages = Effect.gen(function* () {
   const check = sql.onDialectOrElse({
     pg: () => Effect.succeed([]),
     orElse: () =>
-      Effect.map(sql.unsafe<Row>("SELECT integrity_check AS finding FROM pragma_integrity_check(5)"), (rows) =>
+      Effect.map(sql.unsafe<Row>("SELECT integrity_check AS finding FROM pragma_integrity_check LIMIT 5"), (rows) =>
         rows.map((row) => Dialect.text(row, "finding")).filter((finding) => finding !== "ok")
       )
   })
@@ -108,30 +108,30 @@ const software = Effect.gen(function* () {
   return { software: Dialect.text(row, "version"), now: Dialect.intOrNull(row, "now") ?? undefined }
 })
 
+const readContents = Effect.gen(function* () {
+  return {
+    schema: yield* Migrations.inspect,
+    damages: yield* damages,
+    sums: yield* Ledgers.all,
+    wrongBalances: yield* Ledgers.wrongBalances,
+    abandoned: yield* Ledgers.abandoned,
+    masterKeyIds: yield* masterKeyIds,
+    ...(yield* software)
+  }
+})
+
 /**
- * Reads a database whose schema this version can use. Everything is read from one state of it, also
- * while the service runs. Reads all rows of the ledgers.
+ * Reads a database whose schema this version can use, with all rows of the ledgers. On Postgres,
+ * everything is from one state of it. On SQLite, sums of a database that changes may differ by what
+ * changed between them: to read one state would keep others from writing.
  */
 export const contents = (options: Composition.DataOptions): Effect.Effect<Contents, StorageError, Platform> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    return yield* sql.withTransaction(
-      Effect.gen(function* () {
-        yield* sql.onDialectOrElse({
-          pg: () => sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`,
-          orElse: () => Effect.void
-        })
-        return {
-          schema: yield* Migrations.inspect,
-          damages: yield* damages,
-          sums: yield* Ledgers.all,
-          wrongBalances: yield* Ledgers.wrongBalances,
-          abandoned: yield* Ledgers.abandoned,
-          masterKeyIds: yield* masterKeyIds,
-          ...(yield* software)
-        }
-      })
-    )
+    return yield* sql.onDialectOrElse({
+      pg: () => sql.withTransaction(Effect.andThen(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`, readContents)),
+      orElse: () => readContents
+    })
   }).pipe(mapSqlError("Maintenance.contents"), Effect.provide(Composition.database(options)))
 
 /**
