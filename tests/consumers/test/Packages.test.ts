@@ -6,8 +6,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { publint } from "publint"
 import { describe, expect, inject, it } from "vitest"
-import { root, run, succeed } from "./support/Command.ts"
-import { manifestOf, packages, parseManifest, projects, readManifest, tarballs } from "./support/Packed.ts"
+import { root, run, succeed } from "@model-gateway/test-services/Command"
+import { libraries, parseManifest, readManifest } from "@model-gateway/test-services/Packages"
+import { manifestOf, projects, tarballs } from "./support/Packed.ts"
 
 const installed = inject("installed")
 
@@ -40,20 +41,13 @@ const contents = async (tarball: string) =>
     .split("\n")
     .map((path) => path.replace(/^package\//, ""))
 
-const page = join(root, "apps/sample/dist/web")
-
-/**
- * The script of the reference page, which the service's build copies, and the page of the sample.
- */
+/** The script of the reference page, which the service's build copies, and the catalog. */
 const assets: Readonly<Record<string, ReadonlyArray<string>>> = {
   providers: ["dist/catalog.json", "src/catalog.json"],
-  server: ["assets/openapi-explorer.LICENSE", "assets/openapi-explorer.min.js"],
-  gateway: readdirSync(page, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => `page/${relative(page, join(entry.parentPath, entry.name))}`)
+  server: ["assets/openapi-explorer.LICENSE", "assets/openapi-explorer.min.js"]
 }
 
-describe.each(packages)("$manifest.name", ({ folder, manifest, name }) => {
+describe.each(libraries)("$manifest.name", ({ folder, manifest, name }) => {
   const tarball = join(tarballs(installed), `${name}.tgz`)
 
   it("contains its sources, the compiled files, the README and the license, and nothing else", async () => {
@@ -127,5 +121,5 @@ it("every package is installed by one of the projects", () => {
     const { dependencies, devDependencies } = manifestOf(installed, project)
     return Object.keys({ ...dependencies, ...devDependencies })
   })
-  expect(wanted).toEqual(expect.arrayContaining(packages.map(({ manifest }) => manifest.name)))
+  expect(wanted).toEqual(expect.arrayContaining(libraries.map(({ manifest }) => manifest.name)))
 })

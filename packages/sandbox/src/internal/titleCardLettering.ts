@@ -2,6 +2,7 @@
 import { createCanvas, GlobalFonts, type SKRSContext2D } from "@napi-rs/canvas"
 import { createRequire } from "node:module"
 import { drawnPrompt } from "./titleCardBounds.ts"
+import { fonts } from "./titleCardFonts.ts"
 
 export interface Lettering {
   readonly width: number
@@ -12,27 +13,12 @@ export interface Lettering {
 
 const require = createRequire(import.meta.url)
 
-// A font family can be loaded from one file only, and these families have a file per script.
-const families = [
-  ["noto-sans", ["latin", "latin-ext", "cyrillic", "cyrillic-ext", "greek", "greek-ext", "vietnamese", "devanagari"]],
-  ["noto-sans-arabic", ["arabic"]],
-  ["noto-sans-hebrew", ["hebrew"]]
-] as const
-
 const registerFonts = (): string =>
-  families
-    .flatMap(([family, scripts]) =>
-      scripts.map((script) => {
-        const alias = `card ${family} ${script}`
-        if (!GlobalFonts.has(alias)) {
-          GlobalFonts.registerFromPath(
-            require.resolve(`@fontsource/${family}/files/${family}-${script}-700-normal.woff2`),
-            alias
-          )
-        }
-        return `"${alias}"`
-      })
-    )
+  fonts
+    .map(({ alias, file }) => {
+      if (!GlobalFonts.has(alias)) GlobalFonts.registerFromPath(require.resolve(file), alias)
+      return `"${alias}"`
+    })
     .concat("sans-serif")
     .join(", ")
 

@@ -9,7 +9,7 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { root, run, succeed } from "../support/Command.ts"
+import { root, run, succeed } from "@model-gateway/test-services/Command"
 import type { CompatibleGateway } from "./Gateways.ts"
 
 interface Program {

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-export const root = fileURLToPath(new URL("../../../../", import.meta.url))
+export const root = fileURLToPath(new URL("../../../", import.meta.url))
 
 /** This project's own Node and pnpm come before the machine's. */
 const PATH = `${join(root, "node_modules/.bin")}${delimiter}${process.env["PATH"] ?? ""}`

@@ -1,0 +1,190 @@
+// Makes the folder that is published, `bundle`: the executable with all of its libraries, except the
+// one with native code. `pnpm pack` runs it (`prepack`). It needs a build of all packages and of the
+// sample. Decision 22 has the reasons and the figures.
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path"
+import { fileURLToPath } from "node:url"
+import { rolldown } from "rolldown"
+import { fonts } from "../../packages/sandbox/dist/internal/titleCardFonts.js"
+
+const here = dirname(fileURLToPath(import.meta.url))
+const root = join(here, "../..")
+const to = join(here, "bundle")
+const sandbox = join(root, "packages/sandbox")
+const fromSandbox = createRequire(join(sandbox, "package.json"))
+const readJson = (path) => JSON.parse(readFileSync(path, "utf8"))
+
+/** Installed beside the executable: native code, in a package for each platform. */
+const native = "@napi-rs/canvas"
+
+/** WebAssembly and its loader in one file, which is copied as it is. */
+const encoder = "h264-mp4-encoder"
+
+/**
+ * The modules of this repository that look for a file beside them, the place that they name, and the one
+ * that they name in the bundle. All modules of the bundle are in `dist`.
+ */
+const moved = {
+  "apps/gateway/dist/Settings.js": [`"../page"`, `"../page"`],
+  "apps/gateway/dist/Version.js": [`"../package.json"`, `"../package.json"`],
+  "packages/mcp/dist/internal/version.js": [`"../../package.json"`, `"../package.json"`],
+  "packages/offers/dist/internal/audioThread.js": ["`./audioWorker.", "`./audioWorker."],
+  "packages/sandbox/dist/TitleCard.js": ["`./internal/titleCardWorker.", "`./titleCardWorker."],
+  "packages/sandbox/dist/internal/titleCardLettering.js": [
+    "resolve(file)",
+    `resolve(file.replace(/.*\\//, "./fonts/"))`
+  ],
+  // Imported, so that the bundle contains it.
+  "packages/sandbox/dist/internal/titleCardMp4.js": [`createRequire(import.meta.url)("mediabunny")`, "mediabunny"],
+  "packages/server/dist/site/Docs.js": [`"../../assets/`, `"./assets/`]
+}
+
+const replaceOnce = (code, before, after, path) => {
+  if (code.split(before).length !== 2) throw new Error(`apps/gateway/bundle.mjs: ${before} is not once in ${path}`)
+  return code.replace(before, () => after)
+}
+
+const places = {
+  name: "places",
+  transform: {
+    filter: { id: /\.js$/, code: /import\.meta|createRequire/ },
+    handler: (code, id) => {
+      // The bundler has a module of its own, whose name is no path.
+      if (id.includes("node_modules") || !isAbsolute(id)) return null
+      const path = relative(root, id).split(sep).join("/")
+      const places = moved[path]
+      if (places === undefined) throw new Error(`apps/gateway/bundle.mjs does not say where ${path} finds its files.`)
+      const [before, after] = places
+      const replaced = replaceOnce(code, before, after, path)
+      return after === "mediabunny" ? `import * as mediabunny from "mediabunny"\n${replaced}` : replaced
+    }
+  }
+}
+
+/**
+ * `export *` of a CommonJS module passes on what Node finds in it, and the bundler finds nothing. The
+ * module imports the default, too.
+ */
+const namesOfUndici = {
+  name: "names-of-undici",
+  transform: {
+    filter: { id: /platform-node\/dist\/Undici\.js$/ },
+    handler: (code, id) => {
+      const names = Object.keys(createRequire(id)("undici"))
+      return replaceOnce(code, `export * from "undici";`, `export const { ${names.join(", ")} } = Undici;`, id)
+    }
+  }
+}
+
+const outside = {
+  name: "outside",
+  resolveId: {
+    filter: { id: /^[^./]/ },
+    handler: (id) => {
+      if (id === native) return { id, external: true }
+      if (id === encoder) return { id: `./${encoder}.cjs`, external: "relative" }
+      return null
+    }
+  }
+}
+
+rmSync(to, { recursive: true, force: true })
+mkdirSync(to)
+
+const build = await rolldown({
+  input: {
+    main: join(here, "dist/main.js"),
+    audioWorker: join(root, "packages/offers/dist/internal/audioWorker.js"),
+    titleCardWorker: join(sandbox, "dist/internal/titleCardWorker.js")
+  },
+  platform: "node",
+  // Some libraries have a form for bundlers beside one that finds its modules only at run time.
+  resolve: { mainFields: ["module", "main"] },
+  plugins: [outside, places, namesOfUndici]
+})
+const { output } = await build.write({
+  dir: join(to, "dist"),
+  format: "esm",
+  entryFileNames: "[name].js",
+  chunkFileNames: "[name]-[hash].js",
+  comments: { annotation: false, jsdoc: false, legal: false }
+})
+await build.close()
+
+const copy = (from, name) => cpSync(from, join(to, name), { recursive: true })
+copy(fromSandbox.resolve(encoder), `dist/${encoder}.cjs`)
+for (const { file } of fonts) copy(fromSandbox.resolve(file), `dist/fonts/${basename(file)}`)
+copy(join(root, "packages/server/assets"), "dist/assets")
+copy(join(root, "apps/sample/dist/web"), "page")
+copy(join(here, "README.md"), "README.md")
+copy(join(root, "LICENSE"), "LICENSE")
+
+const { description, engines, homepage, license, name, publishConfig, repository, type, version } = readJson(
+  join(here, "package.json")
+)
+const manifest = {
+  name,
+  version,
+  description,
+  license,
+  homepage,
+  repository,
+  type,
+  engines,
+  bin: { "model-gateway": "./dist/main.js" },
+  optionalDependencies: { [native]: readJson(join(sandbox, "package.json")).dependencies[native] },
+  publishConfig: { access: publishConfig.access }
+}
+writeFileSync(join(to, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
+
+/** The folder of the package that a file belongs to. */
+const packageOf = (file) => {
+  let folder = dirname(file)
+  while (!existsSync(join(folder, "package.json")) || readJson(join(folder, "package.json")).name === undefined) {
+    folder = dirname(folder)
+  }
+  return folder
+}
+
+/** Bytes of the bundle by the package that they come from. */
+const sizes = new Map()
+const add = (file, bytes) => {
+  const folder = packageOf(file)
+  sizes.set(folder, (sizes.get(folder) ?? 0) + bytes)
+}
+for (const chunk of output) {
+  if (chunk.type !== "chunk") continue
+  for (const [id, { code }] of Object.entries(chunk.modules)) if (existsSync(id)) add(id, code?.length ?? 0)
+}
+for (const file of [encoder, ...fonts.map(({ file }) => file)]) {
+  const path = fromSandbox.resolve(file)
+  add(path, readFileSync(path).length)
+}
+
+/** The licenses of what may be in it. OFL-1.1 is that of the fonts. */
+const allowed = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "OFL-1.1"]
+
+const notice = (folder) => {
+  const { license, name, version } = readJson(join(folder, "package.json"))
+  if (!allowed.includes(license)) throw new Error(`apps/gateway/bundle.mjs: ${name} has the license ${license}`)
+  const texts = readdirSync(folder)
+    .filter((file) => /^(?:licen[cs]e|notice|copying)/i.test(file))
+    .map((file) => readFileSync(join(folder, file), "utf8").trim())
+  const source = `https://www.npmjs.com/package/${name}/v/${version}`
+  return [
+    `## ${name} ${version}`,
+    `${license}. Source: <${source}>`,
+    ...texts.map((text) => `\`\`\`\`\n${text}\n\`\`\`\``)
+  ]
+}
+
+const others = Array.from(sizes.keys()).filter((folder) => folder.includes("node_modules"))
+writeFileSync(
+  join(to, "THIRD-PARTY-NOTICES.md"),
+  [
+    "# Libraries that the executable contains",
+    "`dist/assets/openapi-explorer.LICENSE` is the license of the API reference's script.",
+    ...others.map(notice).toSorted().flat()
+  ].join("\n\n") + "\n"
+)
