@@ -1,7 +1,7 @@
 // The examples of the documents: every block of TypeScript in them.
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { root } from "./Command.ts"
+import { root } from "@model-gateway/test-services/Command"
 import type { Project } from "./Packed.ts"
 
 export interface Example {

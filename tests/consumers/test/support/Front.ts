@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, request as send, type Server, type 
 import { createServer as createTlsServer } from "node:https"
 import { join } from "node:path"
 import { buffer } from "node:stream/consumers"
-import { root } from "./Command.ts"
+import { root } from "@model-gateway/test-services/Command"
 
 const fixture = (name: string): string => join(root, "apps/gateway/test/fixtures", name)
 
