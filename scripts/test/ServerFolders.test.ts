@@ -8,6 +8,7 @@ import { imports, packages, type Source, sources } from "./Workspace.ts"
  * From bottom to top. A folder, or a file beside the folders, imports only what comes before it.
  */
 const folders = [
+  "log",
   "internal",
   "GatewayServerConfig.ts",
   "observability",
@@ -17,6 +18,7 @@ const folders = [
   "events",
   "dialect",
   "outbound",
+  "requests",
   "http",
   "access",
   "broadcast",

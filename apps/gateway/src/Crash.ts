@@ -6,6 +6,7 @@
  */
 import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import * as SafeMessage from "@model-gateway/offers/SafeMessage"
+import * as LogLine from "@model-gateway/server/LogLine"
 import { Context } from "effect"
 import { appendFileSync, rmSync, statSync, writeSync } from "node:fs"
 import { join } from "node:path"
@@ -111,7 +112,7 @@ const attempt = (write: () => void): void => {
 
 const onStderr = (text: string, time: Date, format: Run["logFormat"]): string =>
   format === "json"
-    ? `${JSON.stringify({ message: text.trimEnd(), level: "FATAL", timestamp: time.toISOString() })}\n`
+    ? `${LogLine.format({ time: time.toISOString(), level: "FATAL", event: "crashed", message: text.trimEnd() })}\n`
     : text
 
 /** For one process. */

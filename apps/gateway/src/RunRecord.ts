@@ -8,6 +8,7 @@
  *
  * Node's own diagnostic reports are not used: they contain the environment, and so the secrets.
  */
+import * as LogEvent from "@model-gateway/server/LogEvent"
 import * as ProcessFolder from "@model-gateway/server/ProcessFolder"
 import { Clock, Effect, FileSystem, Option, Path, Schedule, Schema } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -40,7 +41,10 @@ const report = Effect.fnUntraced(function* (dataDir: string) {
   const reported = path.join(dataDir, reportedFile)
   yield* fs.rename(file, reported)
   for (const entry of entries.slice(-10)) {
-    yield* Effect.logWarning(`An earlier run did not stop as it should: ${entry} Details: ${reported}`)
+    yield* LogEvent.log(
+      "earlier_run_crashed",
+      `An earlier run did not stop as it should: ${entry} Details: ${reported}`
+    )
   }
 })
 
@@ -61,7 +65,9 @@ const onDead = (dataDir: string) =>
       yield* Effect.sync(() => Crash.append(dataDir, Crash.entry(new Date(at), pid, sentence, doing)))
       yield* report(dataDir)
     },
-    Effect.catch(({ message }) => Effect.logWarning("The end of an earlier run could not be reported", message))
+    Effect.catch(({ message }) =>
+      LogEvent.log("run_not_recorded", `The end of an earlier run could not be reported: ${message}`)
+    )
   )
 
 /**
@@ -89,6 +95,8 @@ export const make = Effect.fnUntraced(
     yield* write
     yield* Effect.forkScoped(Effect.repeat(Effect.ignore(write), Schedule.spaced(interval)))
   },
-  Effect.catch(({ message }) => Effect.logWarning("The data folder cannot record how this run ends", message)),
+  Effect.catch(({ message }) =>
+    LogEvent.log("run_not_recorded", `The data folder cannot record how this run ends: ${message}`)
+  ),
   Effect.provide(SecureRandom.layerWebCrypto)
 )

@@ -2,6 +2,7 @@
  * `sample.env` in the data folder: the gateway's address and its first two keys, for the sample
  * program on this machine. Only its owner can read it. Deleting it does not affect the gateway.
  */
+import * as LogEvent from "@model-gateway/server/LogEvent"
 import type { Bootstrapped } from "@model-gateway/server/WorkspaceStore"
 import { Console, Effect, FileSystem, Path, Redacted } from "effect"
 
@@ -45,6 +46,9 @@ export const write = Effect.fnUntraced(
     yield* save(lines.filter((line) => !isAddress(line)))
   },
   Effect.catch((error) =>
-    Effect.logWarning(`Could not write sample.env, so the sample cannot find its keys: ${error.message}`)
+    LogEvent.log(
+      "sample_keys_not_written",
+      `Could not write sample.env, so the sample cannot find its keys: ${error.message}`
+    )
   )
 )

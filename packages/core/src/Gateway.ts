@@ -42,7 +42,9 @@ import * as Guardrails from "./Guardrails.ts"
 import * as Keys from "./Keys.ts"
 import * as ModelEndpoints from "./ModelEndpoints.ts"
 import * as Models from "./Models.ts"
+import * as ProviderHealth from "./ProviderHealth.ts"
 import * as Providers from "./Providers.ts"
+import * as RejectedRequests from "./RejectedRequests.ts"
 import * as Rerank from "./Rerank.ts"
 import * as Transcription from "./Transcription.ts"
 import * as Video from "./Video.ts"
@@ -91,9 +93,11 @@ export interface Methods
     MethodsOf<typeof ModelEndpoints>,
     MethodsOf<typeof VideoModels>,
     MethodsOf<typeof Providers>,
+    MethodsOf<typeof ProviderHealth>,
     MethodsOf<typeof Files>,
     MethodsOf<typeof CurrentKey>,
     MethodsOf<typeof Generations>,
+    MethodsOf<typeof RejectedRequests>,
     MethodsOf<typeof Activity>,
     MethodsOf<typeof Keys>,
     MethodsOf<typeof Guardrails>,
@@ -147,6 +151,7 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     listModelEndpoints: method(ModelEndpoints.listModelEndpoints),
     listVideoModels: effect(VideoModels.listVideoModels),
     listProviders: effect(Providers.listProviders),
+    getProviderHealth: effect(ProviderHealth.getProviderHealth),
     deleteFile: method(Files.deleteFile),
     uploadFile: method(Files.uploadFile),
     listFiles: method(Files.listFiles),
@@ -155,6 +160,7 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     currentKey: effect(CurrentKey.currentKey),
     getGeneration: method(Generations.getGeneration),
     listGenerations: method(Generations.listGenerations),
+    listRejectedRequests: method(RejectedRequests.listRejectedRequests),
     listActivity: method(Activity.listActivity),
     createKey: method(Keys.createKey),
     listKeys: method(Keys.listKeys),

@@ -21,7 +21,9 @@ import * as Keys from "./Keys.ts"
 import * as ModelEndpoints from "./ModelEndpoints.ts"
 import * as Models from "./Models.ts"
 import { GroupTitle } from "./Operation.ts"
+import * as ProviderHealth from "./ProviderHealth.ts"
 import * as Providers from "./Providers.ts"
+import * as RejectedRequests from "./RejectedRequests.ts"
 import * as Rerank from "./Rerank.ts"
 import * as Transcription from "./Transcription.ts"
 import * as Video from "./Video.ts"
@@ -216,18 +218,24 @@ export class ModelsGroup extends HttpApiGroup.make("models")
     Models.getModelEndpoint,
     ModelEndpoints.listModelEndpointsEndpoint,
     VideoModels.listVideoModelsEndpoint,
-    Providers.listProvidersEndpoint
+    Providers.listProvidersEndpoint,
+    ProviderHealth.getProviderHealthEndpoint
   )
   .annotate(GroupTitle, "Models") {}
 
 /**
- * What each paid request cost, who served it and how long it took.
+ * What each paid request cost, who served it and how long it took, and the requests that were
+ * rejected.
  *
  * @category groups
  * @since 0.1.0
  */
 export class GenerationsGroup extends HttpApiGroup.make("generations")
-  .add(Generations.getGenerationEndpoint, Generations.listGenerationsEndpoint)
+  .add(
+    Generations.getGenerationEndpoint,
+    Generations.listGenerationsEndpoint,
+    RejectedRequests.listRejectedRequestsEndpoint
+  )
   .annotate(GroupTitle, "Request log") {}
 
 /**

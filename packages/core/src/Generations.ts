@@ -152,7 +152,10 @@ const exampleGeneration = (): typeof Generation.Encoded => ({
  */
 export const getGenerationEndpoint = Operation.endpoint(getGenerationOperation, () => ({
   query: {
-    /** The generation id: the `id` of a rerank response, the `generation_id` of a video job. */
+    /**
+     * The generation id: the `id` of a rerank response, the `generation_id` of a video job. Or the
+     * `x-request-id` of the response, of whose requests the latest one is returned.
+     */
     id: Schema.String.check(Schema.isMinLength(1), isMaxCharacters(256))
   },
   reference: {

@@ -120,6 +120,13 @@ export const operations = {
   ],
   listVideoModels: ["GET /api/v1/videos/models", 200, rateLimited, "any key", (client) => client.listVideoModels],
   listProviders: ["GET /api/v1/providers", 200, rateLimited, "any key", (client) => client.listProviders],
+  getProviderHealth: [
+    "GET /api/v1/providers/health",
+    200,
+    managing,
+    "management key",
+    (client) => client.getProviderHealth
+  ],
   createEphemeralKey: [
     "POST /api/v1/keys/ephemeral",
     201,
@@ -353,5 +360,12 @@ export const operations = {
     "data"
   ],
   listGenerations: ["GET /api/v1/generations", 200, managing, "management key", (client) => client.listGenerations()],
+  listRejectedRequests: [
+    "GET /api/v1/requests/rejected",
+    200,
+    managing,
+    "management key",
+    (client) => client.listRejectedRequests()
+  ],
   listActivity: ["GET /api/v1/activity", 200, managing, "management key", (client) => client.listActivity()]
 } as const satisfies { readonly [Op in keyof Client]: Expected }

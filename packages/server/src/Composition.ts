@@ -57,6 +57,8 @@ import * as AllowedProviderKeys from "./routing/AllowedProviderKeys.ts"
 import * as ProviderKeys from "./access/ProviderKeys.ts"
 import * as RateLimits from "./access/RateLimits.ts"
 import * as RateLimiterStore from "./storage/memory/RateLimiterStore.ts"
+import * as AccessLog from "./requests/AccessLog.ts"
+import * as RejectedRequests from "./requests/RejectedRequests.ts"
 import * as RerankHandlers from "./operations/RerankHandlers.ts"
 import * as Admission from "./admission/Admission.ts"
 import * as Outbox from "./events/Outbox.ts"
@@ -122,7 +124,7 @@ const handlers = Layer.mergeAll(
 const api = HttpApiBuilder.layer(GatewayApi).pipe(Layer.provide(handlers))
 
 const routes = Layer.mergeAll(api, Health.layer, Docs.layer, StaticSite.layer).pipe(
-  Layer.provide(RequestMiddleware.layer)
+  Layer.provide(RequestMiddleware.layer.pipe(Layer.provide(AccessLog.layer)))
 )
 
 /** Longer than any identifier of the contract, so that longer ones are rejected with a reason. */
@@ -186,6 +188,7 @@ export const layerStoresSql = Layer.mergeAll(
   Idempotency.layerSql,
   FreeModelDays.layerSql,
   RequestLog.layerSql,
+  RejectedRequests.layerSql,
   Activity.layerSql,
   FileStore.layerSql,
   ProviderKeys.layerSql,
@@ -277,6 +280,8 @@ export const background = Layer.mergeAll(
   EphemeralKeys.layerBackground(),
   FreeModelDays.layerBackground(),
   Outbox.layerBackground(),
+  RequestLog.layerBackground(),
+  RejectedRequests.layerBackground(),
   VideoRetention.layerBackground(),
   WorkspaceRemoval.layerBackground(),
   Layer.mergeAll(Broadcast.layerBackground(), DeliveryWorker.layerBackground()).pipe(Layer.provide(FailureLog.layer())),

@@ -163,6 +163,33 @@ export const declarations = Setting.prefixed(variablePrefix, {
     description:
       "Free space that uploads and videos leave on the disk of the data folder. Below it, uploads get status 503, and finished videos wait up to 20 minutes for room"
   }),
+  accessLog: Setting.literals("access-log", ["failures", "all", "none"], {
+    default: "failures",
+    description:
+      "Requests that are logged at the level Info: those that failed, all, or none. Of many failures of one key, the first 30 of a minute are"
+  }),
+  /** How long records are kept that nothing else depends on. */
+  retention: {
+    requests: Setting.durationOrNever("request-log-retention", {
+      minimum: Duration.days(1),
+      maximum: Duration.days(36_500),
+      description:
+        "Time after which an entry of the request log is deleted. Sums of spending and of the activity remain"
+    }),
+    rejectedRequests: Setting.duration("rejected-requests-retention", {
+      minimum: Duration.hours(1),
+      maximum: Duration.days(365),
+      default: Duration.days(7),
+      description: "Time after which the record of a rejected request is deleted. At most 500,000 are kept"
+    }),
+    events: Setting.duration("event-retention", {
+      minimum: Duration.hours(1),
+      maximum: Duration.days(90),
+      default: Duration.days(3),
+      description:
+        "Time after which an event that is broadcast is deleted, also if a destination has not accepted it by then"
+    })
+  },
   webhooks: {
     retention: Setting.duration("webhook-retention", {
       maximum: Duration.days(3650),

@@ -14,7 +14,9 @@ import {
   Keys,
   ModelEndpoints,
   Models,
+  ProviderHealth,
   Providers,
+  RejectedRequests,
   Rerank,
   Routing,
   Trace,
@@ -120,6 +122,10 @@ const schemas = {
   generationResponse: Generations.Response,
   generationEntry: Generations.Entry,
   generationListResponse: Generations.ListResponse,
+  rejectedRequest: RejectedRequests.RejectedRequest,
+  rejectedRequestListResponse: RejectedRequests.ListResponse,
+  providerHealth: ProviderHealth.Endpoint,
+  providerHealthResponse: ProviderHealth.Response,
   activityItem: Activity.Item,
   activityResponse: Activity.Response
 } satisfies { readonly [name: string]: Schema.Codec<unknown, unknown> }

@@ -153,7 +153,9 @@ export const register = <Input, Output>(
         }).pipe(
           Effect.catchDefect((defect) =>
             Effect.as(
-              Effect.logError(`The tool ${tool.name} failed`, Cause.die(defect)),
+              Effect.logError(`The tool ${tool.name} failed`, Cause.die(defect)).pipe(
+                Effect.annotateLogs("event", "tool_failed")
+              ),
               failed(`${tool.name}: internal error. It is in the log of this server.`)
             )
           )

@@ -211,7 +211,7 @@ const kindOf = ({ architecture }: typeof Listed.Type): Models.ModelKind | undefi
   Models.ModelKind.literals.find((kind) => architecture.output_modalities.includes(kind))
 
 const warn = (message: string, annotations: Record<string, string>) =>
-  Effect.logWarning(message).pipe(Effect.annotateLogs(annotations))
+  Effect.logWarning(message).pipe(Effect.annotateLogs({ ...annotations, event: "provider_models_unread" }))
 
 /**
  * The models that the upstream lists. None, and a warning, if it does not answer: it may be down.

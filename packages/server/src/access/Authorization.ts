@@ -14,9 +14,10 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as ClientAddress from "../http/ClientAddress.ts"
 import * as Failures from "../http/Failures.ts"
 import * as Routes from "../http/Routes.ts"
-import { RequestContext } from "../http/RequestContext.ts"
+import { RequestContext, type RequestRecord } from "../http/RequestContext.ts"
 import { type Caller, CurrentCaller } from "./Caller.ts"
 import * as FailedAuthentications from "./FailedAuthentications.ts"
+import * as KeyFormat from "./KeyFormat.ts"
 import { KeyStore } from "./KeyStore.ts"
 import { RateLimits } from "./RateLimits.ts"
 import * as RequestRate from "./RequestRate.ts"
@@ -63,18 +64,22 @@ const make = Effect.gen(function* () {
   const addressOf = ClientAddress.make(trustedProxies)
   const authenticate = Effect.fnUntraced(function* (
     credential: Redacted.Redacted<string>,
-    request: HttpServerRequest.HttpServerRequest
+    request: HttpServerRequest.HttpServerRequest,
+    record: RequestRecord
   ) {
     if (Redacted.value(credential) === "") {
       return yield* request.headers["authorization"] === undefined ? missing : notBearer
     }
-    return yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", ({ message, reason }) =>
-      Effect.andThen(
+    return yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", ({ message, reason }) => {
+      const isKey = reason !== "malformed" && reason !== "checksum"
+      // Another text may be a secret of something else.
+      if (isKey) record.keyHash = KeyFormat.hashKey(Redacted.value(credential))
+      return Effect.andThen(
         // A mistyped key is recognized without a lookup. It is not a guess, so it is not delayed.
-        reason === "malformed" || reason === "checksum" ? Effect.void : failed(addressOf(request)),
+        isKey ? failed(addressOf(request)) : Effect.void,
         unauthorized(message)
       )
-    )
+    })
   }, Failures.orUnavailable)
 
   return Authorization.of({
@@ -84,7 +89,9 @@ const make = Effect.gen(function* () {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const operation = Routes.of(endpoint)
         record.endpoint = endpoint
-        return Effect.flatMap(Effect.orDie(authenticate(credential, request)), (caller) => {
+        return Effect.flatMap(Effect.orDie(authenticate(credential, request, record)), (caller) => {
+          record.caller = caller.key
+          record.keyHash = caller.key.hash
           record.userId = caller.key.creatorUserId
           const refusal = refusalOf(caller, operation)
           const counted = operation?.isRateLimited === true ? count(caller.key.hash, record) : Effect.void

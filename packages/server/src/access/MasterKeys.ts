@@ -17,6 +17,7 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { syncFolder } from "../internal/syncFolder.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError } from "../storage/sql/StorageError.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 /** A secret cannot be encrypted or decrypted. The message is for the operator. */
 export class VaultError extends Data.TaggedError("VaultError")<{ readonly message: string }> {}
@@ -176,7 +177,8 @@ export const inDatabase = Effect.gen(function* () {
     write: Effect.fnUntraced(
       function* (base64: string) {
         yield* alone(sql`INSERT INTO master_key (id, secret) VALUES (1, ${base64}) ON CONFLICT (id) DO NOTHING`)
-        yield* Effect.logWarning(
+        yield* LogEvent.log(
+          "master_key_created",
           "The key that encrypts stored secrets was created in the database, because MODEL_GATEWAY_MASTER_KEY is not set. " +
             "Set it, so that a copy of the database alone does not reveal them"
         )

@@ -136,7 +136,7 @@ export const make = Effect.gen(function* () {
         Effect.as(
           FailureLog.report({
             kind: `vault\n${message}`,
-            level: "Error",
+            event: "secret_unreadable",
             message,
             annotations: { provider, provider_key: id }
           }),

@@ -58,6 +58,7 @@ import {
   toWrite
 } from "./Reservation.ts"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import * as LogEvent from "../log/LogEvent.ts"
 
 export { type Balance, BalanceOutOfRange, type CreditTotals } from "./Credits.ts"
 export { InsufficientCredits } from "./InsufficientCredits.ts"
@@ -167,7 +168,7 @@ const overrun = (
     Metrics.overran(operation, all - reserved, all - cost),
     FailureLog.report({
       kind: `overrun\n${provider} ${model}`,
-      level: "Warn",
+      event: "overrun",
       message: `A request cost ${all} micro-credits, more than the ${reserved} that were reserved for it${part}`,
       annotations: { provider, model }
     })
@@ -338,8 +339,12 @@ export const layerBackground = (options?: {
   Background.layer({
     work: Effect.tap(
       Effect.flatMap(Accounting, ({ reap }) => reap),
-      (freed) => (freed === 0 ? Effect.void : Effect.logWarning(`Released ${freed} reservations of dead processes`))
+      (freed) =>
+        freed === 0
+          ? Effect.void
+          : LogEvent.log("reservations_abandoned", `Released ${freed} reservations of dead processes`)
     ),
     every: options?.every ?? "5 seconds",
-    failure: "Reservations of dead processes could not be released"
+    failure: "Reservations of dead processes could not be released",
+    event: "reservations_not_released"
   })

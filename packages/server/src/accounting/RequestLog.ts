@@ -1,16 +1,19 @@
 /**
  * Reads the request log: the usage ledger has one entry for each paid request that has ended.
  *
- * The log is read by the time of admission, newest first, from an index. Filters have no index of
- * their own, because each would slow down every paid request. A page therefore looks at a limited
- * number of entries, however few of them match, and says where to continue: after an entry of the
+ * The log is read by the time of admission, newest first, from an index, or by the id of the
+ * request, from another one. Other filters have no index, because each would slow down every paid
+ * request. A page therefore looks at a limited number of entries, however few of them match, and says where to continue: after an entry of the
  * organization, or before a time. It never names an entry of another organization.
  */
 import type { Status } from "@model-gateway/core/Generations"
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { itemsOf, UnknownCursor } from "../storage/sql/Page.ts"
+import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { entries, type Entry, storedUser } from "./Ledger.ts"
 
@@ -62,7 +65,10 @@ export type Reader =
 export class RequestLog extends Context.Service<
   RequestLog,
   {
-    /** An entry that a reader sees, by its generation id. */
+    /**
+     * An entry that a reader sees, by its generation id or, if there is none, the latest one with
+     * this request id.
+     */
     readonly get: (reader: Reader, id: string) => Effect.Effect<Entry | undefined, StorageError>
     /** The entries of all workspaces of an organization. */
     readonly list: (
@@ -70,6 +76,11 @@ export class RequestLog extends Context.Service<
       filter?: Filter,
       page?: PageRequest
     ) => Effect.Effect<LogPage, UnknownCursor | StorageError>
+    /**
+     * Deletes the entries of requests that were admitted longer ago than this. Returns their
+     * number. Sums and budgets stay as they are.
+     */
+    readonly purge: (age: Duration.Duration) => Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/accounting/RequestLog") {}
 
@@ -128,8 +139,11 @@ export const make = Effect.gen(function* () {
     const place = cursor.reservedAt < start.reservedAt ? cursor : start
     const isOlder = sql`(reserved_at, id) < (${place.reservedAt}, ${place.id})`
     // Read first, so that entries that are written meanwhile do not move the end of the page.
-    const [row] = yield* sql`SELECT reserved_at FROM usage_ledger WHERE ${isOlder} AND reserved_at >= ${from}
-      ORDER BY reserved_at DESC, id DESC LIMIT 1 OFFSET ${window - 1}`
+    const [row] =
+      requestId === undefined
+        ? yield* sql`SELECT reserved_at FROM usage_ledger WHERE ${isOlder} AND reserved_at >= ${from}
+            ORDER BY reserved_at DESC, id DESC LIMIT 1 OFFSET ${window - 1}`
+        : []
     const end = row === undefined ? undefined : Dialect.int(row, "reserved_at")
     const equal = (column: string, value: string | number | undefined) =>
       value === undefined ? [] : [sql`${sql(column)} = ${value}`]
@@ -157,14 +171,42 @@ export const make = Effect.gen(function* () {
   }, mapSqlError("RequestLog.list"))
 
   return RequestLog.of({
-    get: (reader, id) =>
-      sql`SELECT * FROM usage_ledger WHERE id = ${id} AND ${ofReader(reader)}`.pipe(
-        Effect.map(([row]) => (row === undefined ? undefined : entries.read(row))),
-        mapSqlError("RequestLog.get")
-      ),
-    list
+    get: Effect.fnUntraced(function* (reader: Reader, id: string) {
+      const [row] = yield* sql`SELECT * FROM usage_ledger WHERE id = ${id} AND ${ofReader(reader)}`
+      if (row !== undefined) return entries.read(row)
+      const [latest] = yield* sql`SELECT * FROM usage_ledger WHERE request_id = ${id} AND ${ofReader(reader)}
+        ORDER BY reserved_at DESC, id DESC LIMIT 1`
+      return latest === undefined ? undefined : entries.read(latest)
+    }, mapSqlError("RequestLog.get")),
+    list,
+    purge: Effect.fn("RequestLog.purge")(function* (age: Duration.Duration) {
+      const end = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
+      return yield* Purge.all(
+        Effect.map(
+          sql`DELETE FROM usage_ledger WHERE id IN (SELECT id FROM usage_ledger
+            WHERE reserved_at < ${end} ORDER BY reserved_at, id LIMIT ${Purge.atOnce}) RETURNING id`,
+          (rows) => rows.length
+        )
+      )
+    }, mapSqlError("RequestLog.purge"))
   })
 })
 
 /** The request log in the database. */
 export const layerSql: Layer.Layer<RequestLog, never, SqlClient> = Layer.effect(RequestLog, make)
+
+/**
+ * Deletes old entries in the background, at the start and then at an interval (default: 10
+ * minutes), if `retention.requests` of {@link GatewayServerConfig} says so.
+ */
+export const layerBackground = (options?: {
+  readonly every?: Duration.Input | undefined
+}): Layer.Layer<never, never, RequestLog> =>
+  Background.layer({
+    work: Effect.gen(function* () {
+      const { retention } = yield* GatewayServerConfig
+      return retention.requests === undefined ? 0 : yield* (yield* RequestLog).purge(retention.requests)
+    }),
+    every: options?.every ?? "10 minutes",
+    failure: "Old entries of the request log could not be deleted"
+  })

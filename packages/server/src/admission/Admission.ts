@@ -38,6 +38,7 @@ import * as IdempotentRequest from "./IdempotentRequest.ts"
 import * as PaymentFailures from "./PaymentFailures.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import * as FreeTier from "../routing/FreeTier.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 /** A request for paid work. */
 export interface PaidRequest<A> {
@@ -173,9 +174,7 @@ const statusOf = (cause: Cause.Cause<unknown>): number =>
 
 /** The only log entry that names an end user. Operators see it at the level of debugging. */
 const logUser = (id: string, operation: string, user: string): Effect.Effect<void> =>
-  Effect.logDebug("A request names its end user").pipe(
-    Effect.annotateLogs({ generation_id: id, operation, external_user: user })
-  )
+  LogEvent.log("end_user", "A request names its end user", { generation_id: id, operation, external_user: user })
 
 /** Makes admission from the services in the context. */
 export const make = Effect.gen(function* () {
@@ -301,10 +300,11 @@ export const make = Effect.gen(function* () {
     work: (run: Run) => Effect.Effect<EndedWork<A, E>, never, R>
   ) {
     const id = yield* random.uuidV7()
-    const { id: requestId } = yield* RequestContext
+    const record = yield* RequestContext
     const { isByokOnly, reservation } = yield* withFallback(request.quotes, (quotes, isByokOnly) =>
-      Effect.map(reserve(request, { id, requestId }, quotes), (reservation) => ({ reservation, isByokOnly }))
+      Effect.map(reserve(request, { id, requestId: record.id }, quotes), (reservation) => ({ reservation, isByokOnly }))
     )
+    record.generationId = id
     const { attempts, exit } = yield* Effect.catchCause(work({ id, isByokOnly }), (cause) =>
       Effect.succeed({ exit: Exit.failCause(cause), attempts: [] })
     )

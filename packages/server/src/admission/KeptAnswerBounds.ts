@@ -16,6 +16,7 @@ import * as Dialect from "../storage/sql/Dialect.ts"
 import type { Transactions } from "../storage/sql/Transactions.ts"
 import * as ProcessInstance from "../storage/sql/ProcessInstance.ts"
 import { type Place, tables } from "./KeptAnswer.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 const { places } = tables
 
@@ -136,7 +137,9 @@ export const make = Effect.fnUntraced(function* (
     addedSinceSum = 0
     yield* shrinkAll
   }).pipe(
-    Effect.catch((error) => Effect.logWarning("Stored answers above their limit could not be deleted", error.message))
+    Effect.catch((error) =>
+      LogEvent.log("purge_failed", `Stored answers above their limit could not be deleted: ${error.message}`)
+    )
   )
 
   yield* wanted.await.pipe(Effect.andThen(wanted.close), Effect.andThen(work), Effect.forever, Effect.forkScoped)

@@ -17,6 +17,7 @@ import type { ProviderError } from "@model-gateway/offers/ProviderError"
 import { type Duration, Effect, Exit } from "effect"
 import { type Caller, currentCaller } from "../access/Caller.ts"
 import type { Candidate } from "../routing/Candidate.ts"
+import * as RequestContext from "../http/RequestContext.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { type Entry, ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as AllowedProviderKeys from "../routing/AllowedProviderKeys.ts"
@@ -126,6 +127,8 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
   ): Effect.fn.Return<Permitted<O>, BadRequest | Forbidden | NotFound> {
     const caller = yield* currentCaller
     const { model, provider: preferences } = wanted
+    const record = yield* RequestContext.current
+    if (record !== undefined) record.model = model
     yield* Candidates.allowModel(model, caller.guardrail)
     const entry = find(model)
     if (entry === undefined) return yield* Candidates.unknownModel(catalog, kind, model)

@@ -33,6 +33,7 @@ import type { Destination } from "./Destination.ts"
 import { DestinationStore } from "./DestinationStore.ts"
 import * as EventFilter from "./EventFilter.ts"
 import * as Sender from "./Sender.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 /** How events are sent. */
 export interface Options {
@@ -92,7 +93,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
       const names = events.flatMap((event) => (event.reason === reason ? [event.name] : []))
       yield* FailureLog.report({
         kind: `broadcast set aside\n${reason}`,
-        level: "Error",
+        event: "broadcast_event_skipped",
         message: `Broadcast cannot send ${names.join(", ")} and continues with the next event: ${reason}.`,
         annotations: { destination: id }
       })
@@ -151,7 +152,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
         const reasons = [...new Set(undelivered.map(({ failure }) => failure.reason))].join(", ")
         yield* FailureLog.report({
           kind: `broadcast dropped\n${reasons}`,
-          level: "Warn",
+          event: "broadcast_events_dropped",
           message: `Broadcast gave up ${dropped.length} events of a destination: ${reasons}.`,
           annotations: { destination: id }
         })
@@ -235,7 +236,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
           ? Effect.void
           : FailureLog.report({
               kind: `broadcast\n${kindOf(errorOf(cause))}`,
-              level: "Error",
+              event: "broadcast_failed",
               message: `A broadcast destination cannot be served. ${describe(errorOf(cause))}`,
               annotations: { destination: id }
             })
@@ -264,7 +265,9 @@ const make = Effect.fnUntraced(function* (options?: Options) {
   })
 
   yield* supervise.pipe(
-    Effect.catch((error) => Effect.logWarning("The broadcast destinations could not be read", error.message)),
+    Effect.catch((error) =>
+      LogEvent.log("broadcast_failed", `The broadcast destinations could not be read: ${error.message}`)
+    ),
     Effect.repeat(Schedule.spaced(every)),
     Effect.forkScoped
   )

@@ -6,6 +6,7 @@
 import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { EventLog } from "../storage/sql/EventLog.ts"
@@ -178,14 +179,16 @@ export const layerSql: Layer.Layer<Outbox, never, SqlClient | EventLog> = Layer.
 
 /**
  * Deletes old events in the background, at the start and then at an interval (default: 10 minutes).
- * `keep` is how long events are kept, default 3 days: longer than a webhook is retried.
+ * `retention.events` of {@link GatewayServerConfig} says what is old.
  */
 export const layerBackground = (options?: {
-  readonly keep?: Duration.Input | undefined
   readonly every?: Duration.Input | undefined
 }): Layer.Layer<never, never, Outbox> =>
   Background.layer({
-    work: Effect.flatMap(Outbox, ({ purge }) => purge(Duration.fromInputUnsafe(options?.keep ?? "3 days"))),
+    work: Effect.gen(function* () {
+      const { retention } = yield* GatewayServerConfig
+      return yield* (yield* Outbox).purge(retention.events)
+    }),
     every: options?.every ?? "10 minutes",
     failure: "Old events could not be deleted"
   })

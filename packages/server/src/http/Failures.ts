@@ -361,5 +361,5 @@ export const logAndContinue = <A, E extends { readonly message: string }, R>(
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<void, never, R> =>
   Effect.catch(Effect.asVoid(effect), (error) =>
-    FailureLog.report({ kind: `ignored\n${kindOf(error)}`, level: "Warn", message: error.message })
+    FailureLog.report({ kind: `ignored\n${kindOf(error)}`, event: "side_effect_failed", message: error.message })
   )

@@ -3,13 +3,14 @@ import { InternalServerError, phrases, ServiceUnavailable } from "@model-gateway
 import { Effect } from "effect"
 import * as FailureLog from "../observability/FailureLog.ts"
 import type { ObjectStoreError } from "../objects/ObjectStore.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 /** The 503 for an object store that is full or unavailable. Logs the reason. */
 export const storeUnavailable = (error: ObjectStoreError): Effect.Effect<never, ServiceUnavailable> =>
   Effect.andThen(
     FailureLog.report({
       kind: `files\n${error.operation}\n${error.reason}\n${error.message}`,
-      level: "Error",
+      event: "object_store_failed",
       message: `${error.operation}: ${error.message}`
     }),
     new ServiceUnavailable({
@@ -26,8 +27,6 @@ export const storeUnavailable = (error: ObjectStoreError): Effect.Effect<never, 
  */
 export const contentLost = (key: string): Effect.Effect<never, InternalServerError> =>
   Effect.andThen(
-    Effect.logError("An object is missing although the database has its record").pipe(
-      Effect.annotateLogs({ object: key })
-    ),
+    LogEvent.log("object_missing", "An object is missing although the database has its record", { object: key }),
     new InternalServerError({ error: { message: phrases[500] } })
   )

@@ -5,10 +5,10 @@
  * failure can be answered in the envelope with the right id, user and status set.
  */
 import type { WireNames } from "@model-gateway/core/WireNames"
-import { Context } from "effect"
+import { Context, Effect } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 
-/** The record. Only middlewares write to it. */
+/** The record. Middlewares and admission write to it. */
 export interface RequestRecord {
   /** Also sent as `x-request-id` and `service_metadata.request_id`. */
   readonly id: string
@@ -18,6 +18,16 @@ export interface RequestRecord {
   endpoint: HttpApiEndpoint.Top | undefined
   /** The user who created the caller's key. Null: unknown, or not yet authenticated. */
   userId: string | null
+  /** Whose key it has. Undefined: not yet authenticated, or not with a valid key. */
+  caller: { readonly workspaceId: string; readonly organizationId: string } | undefined
+  /** The hash of its key, also of one that is no longer valid. For an ephemeral key, its parent. */
+  keyHash: string | undefined
+  /** The model that it names, once it is known to be well-formed. */
+  model: string | undefined
+  /** The id of its entry in the usage ledger. Undefined: it has none, or not yet. */
+  generationId: string | undefined
+  /** The message of its error. Undefined: it has not failed. */
+  message: string | undefined
   /** The limit of its body, or of the file in it, in bytes. Set when it is known. */
   bodyLimit: number | undefined
   /** Headers for the response, whatever its status. */
@@ -29,12 +39,22 @@ export class RequestContext extends Context.Service<RequestContext, RequestRecor
   "@model-gateway/server/http/RequestContext"
 ) {}
 
+/** The record of the current request. Undefined outside of a request, as in a worker. */
+export const current: Effect.Effect<RequestRecord | undefined> = Effect.withFiber((fiber) =>
+  Effect.succeed(Context.getOrUndefined(fiber.context, RequestContext))
+)
+
 /** A new record. */
 export const make = (id: string, wireNames?: WireNames): RequestRecord => ({
   id,
   wireNames,
   endpoint: undefined,
   userId: null,
+  caller: undefined,
+  keyHash: undefined,
+  model: undefined,
+  generationId: undefined,
+  message: undefined,
   bodyLimit: undefined,
   headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" }
 })

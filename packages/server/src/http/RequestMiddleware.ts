@@ -14,7 +14,9 @@ import type * as Types from "effect/Types"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Readable } from "node:stream"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import { AccessLog } from "../requests/AccessLog.ts"
 import * as BasePath from "./BasePath.ts"
+import * as ClientAddress from "./ClientAddress.ts"
 import * as Cors from "./Cors.ts"
 import * as Envelope from "./Envelope.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
@@ -30,6 +32,9 @@ const stopping: Failures.Classified = {
   failure: { status: 503, message: `${phrases[503]}: the service is stopping`, metadata: { retry_after: 1 } },
   unexpected: false
 }
+
+/** The status that servers commonly log for a caller that disconnected before the answer. */
+const disconnected = 499
 
 const isClientAbort = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => reason._tag === "Interrupt" && reason.annotations.has(HttpServerError.ClientAbort.key))
@@ -60,7 +65,7 @@ const logged = (
   const name = operation?.name ?? "none"
   return FailureLog.report({
     kind: `${name}\n${Failures.kindOf(why)}`,
-    level: "Error",
+    event: "request_error",
     message: Failures.describe(why),
     annotations: { request_id: record.id, operation: name }
   })
@@ -76,6 +81,7 @@ const refuse = (
   { failure, unexpected }: Failures.Classified,
   why: unknown
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  record.message = failure.message
   const response = Effect.succeed(Envelope.respond(record, failure))
   return unexpected ? Effect.andThen(logged(record, operation, why), response) : response
 }
@@ -142,8 +148,10 @@ const ignoreLateErrors = ({ source }: HttpServerRequest.HttpServerRequest): void
 const make = Effect.gen(function* () {
   const random = yield* SecureRandom
   const lifecycle = yield* Lifecycle
+  const accessLog = yield* AccessLog
   const { corsOrigins, ...config } = yield* GatewayServerConfig
   const cors = Cors.make(corsOrigins)
+  const addressOf = ClientAddress.make(config.trustedProxies)
   const wireNames = ofPreset(config.wireNames)
   const locate = BasePath.make(config.basePath)
   // Ids must be unique, not unguessable: a random part per process and a counter.
@@ -155,6 +163,32 @@ const make = Effect.gen(function* () {
   const idOf = (request: HttpServerRequest.HttpServerRequest): string => {
     const chosen = request.headers["x-request-id"]
     return chosen !== undefined && RequestContext.isSafeId(chosen) ? chosen : `${prefix}${(count++).toString(36)}`
+  }
+
+  /** Logs and records a request to an operation, as far as the access log wants it. */
+  const ended = (
+    record: RequestContext.RequestRecord,
+    request: HttpServerRequest.HttpServerRequest,
+    status: number,
+    seconds: number
+  ): Effect.Effect<void> => {
+    const operation = operationOf(record)
+    if (operation === undefined || !accessLog.wants(status)) return Effect.void
+    const { caller, generationId, id, keyHash, message, model } = record
+    return accessLog.ended({
+      id,
+      operation: operation.name,
+      status,
+      durationMs: Math.round(seconds * 1000),
+      address: addressOf(request),
+      // The message of an admitted request may quote what a provider says of its contents.
+      message: generationId === undefined ? message : undefined,
+      model,
+      keyHash,
+      workspaceId: caller?.workspaceId,
+      organizationId: caller?.organizationId,
+      generationId
+    })
   }
 
   return (
@@ -181,11 +215,19 @@ const make = Effect.gen(function* () {
         inFlight--
         const seconds = Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e9
         Metrics.answeredUnsafe(context, record.endpoint?.identifier ?? "none", response.status, seconds)
-        return Effect.as(
+        const sent = Effect.as(
           Effect.yieldNow,
           lifecycle.isStopping ? HttpServerResponse.setHeader(response, "connection", "close") : response
         )
+        return accessLog.wants(response.status)
+          ? Effect.andThen(ended(record, request, response.status, seconds), sent)
+          : sent
       }
+      /** The client has disconnected; there is no one to answer. */
+      const aborted = () =>
+        operationOf(record)?.isPaid === true
+          ? ended(record, request, disconnected, Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e9)
+          : Effect.void
       const refusal = ProtocolChecks.refusalOf(request)
       if (refusal !== undefined) return leave(Envelope.respond(record, refusal))
       if (located?._tag === "Outside") return leave(Envelope.respond(record, located.failure))
@@ -197,7 +239,7 @@ const make = Effect.gen(function* () {
           if (!isClientAbort(cause)) return Effect.flatMap(onFailure(record, request, cause), leave)
           // The client has disconnected; there is no one to answer.
           inFlight--
-          return Effect.failCause(cause)
+          return Effect.andThen(aborted(), Effect.failCause(cause))
         }
       })
     })
@@ -208,7 +250,7 @@ export const layer: Layer.Layer<
   | HttpRouter.Request<"Requires", RequestContext.RequestContext>
   | HttpRouter.Request<"GlobalRequires", RequestContext.RequestContext>,
   never,
-  HttpRouter.HttpRouter | Lifecycle | SecureRandom
+  AccessLog | HttpRouter.HttpRouter | Lifecycle | SecureRandom
 > = HttpRouter.middleware<{ provides: RequestContext.RequestContext }>()(make, {
   global: true
 })

@@ -13,6 +13,7 @@ import * as CallProcesses from "@model-gateway/offers/CallProcesses"
 import { Effect, FileSystem, Path, type PlatformError, Schedule, type Scope } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import * as FileLock from "../storage/sqlite/FileLock.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 /** The name of the lock file in each folder. */
 export const lockName = "lock"
@@ -41,7 +42,10 @@ const removeDead = Effect.fnUntraced(function* (shared: string, { onDead }: Opti
   for (const entry of yield* fs.readDirectory(shared)) {
     if (entry.startsWith(unfinished)) continue
     yield* Effect.catch(removeIfDead(entry), () =>
-      Effect.logWarning(`The folder ${path.join(shared, entry)} of a dead process could not be removed`)
+      LogEvent.log(
+        "folder_not_removed",
+        `The folder ${path.join(shared, entry)} of a dead process could not be removed`
+      )
     )
   }
 })

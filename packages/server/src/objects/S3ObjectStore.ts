@@ -25,6 +25,7 @@ import {
   type PutOptions,
   type StoredObject
 } from "./ObjectStore.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 /** Options of the store. */
 export interface Options extends S3Client.Options {
@@ -275,7 +276,10 @@ export const layer = (
                   message: `${message.slice(0, -1)} (s3://${location.bucket}/${location.prefix}).`
                 })
               )
-            : Effect.logWarning("The object store does not work now. Files and videos wait for it.", message)
+            : LogEvent.log(
+                "object_store_unavailable",
+                `The object store does not work now. Files and videos wait for it: ${message}`
+              )
         )
       )
       return objects

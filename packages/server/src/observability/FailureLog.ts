@@ -7,6 +7,7 @@
  */
 import { Context, Duration, Effect, Layer, Schedule } from "effect"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 /** A failure to log. */
 export interface Occurrence {
@@ -15,7 +16,8 @@ export interface Occurrence {
    * time, such as an id.
    */
   readonly kind: string
-  readonly level: "Error" | "Warn"
+  /** Its level is that of its lines. */
+  readonly event: LogEvent.Event
   readonly message: string
   /** Details of this failure, such as its request's id. */
   readonly annotations?: Readonly<Record<string, string>> | undefined
@@ -26,8 +28,8 @@ export interface FailureLog {
   readonly report: (occurrence: Occurrence) => Effect.Effect<void>
 }
 
-const write = ({ annotations = {}, level, message }: Occurrence): Effect.Effect<void> =>
-  Effect.annotateLogs(Effect.logWithLevel(level)(message), annotations)
+const write = ({ annotations, event, message }: Occurrence): Effect.Effect<void> =>
+  LogEvent.log(event, message, annotations)
 
 /** By default every failure is logged. */
 export const FailureLog = Context.Reference<FailureLog>("@model-gateway/server/observability/FailureLog", {
@@ -117,7 +119,7 @@ export const make = Effect.fnUntraced(function* ({ interval = "1 minute" }: Opti
  * import * as FailureLog from "./FailureLog.ts"
  *
  * const sweep: Effect.Effect<void, Error> = Effect.void
- * const told = Effect.catch(sweep, ({ message }) => FailureLog.report({ kind: "sweep", level: "Warn", message }))
+ * const told = Effect.catch(sweep, ({ message }) => FailureLog.report({ kind: "sweep", event: "purge_failed", message }))
  * const program = Effect.provide(told, FailureLog.layer())
  * ```
  */

@@ -7,6 +7,7 @@
  */
 import { Context, Data, Deferred, Duration, Effect, Layer, type Scope } from "effect"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 /**
  * - `ready`: it works.
@@ -122,8 +123,8 @@ export const make = Effect.sync(() => {
         if ((failure === undefined) === isServing) return Effect.void
         isServing = failure === undefined
         return failure === undefined
-          ? Effect.logInfo(`/readyz: ${words(name)} answers again`)
-          : Effect.logWarning(`/readyz: ${words(name)} cannot serve`, failure.message)
+          ? LogEvent.log("part_recovered", `/readyz: ${words(name)} answers again`, { part: name })
+          : LogEvent.log("part_failed", `/readyz: ${words(name)} cannot serve. ${failure.message}`, { part: name })
       })
     const report = Effect.matchEffect(once, {
       onSuccess: () => Effect.as(change(undefined), { status: "ready" as const }),

@@ -27,6 +27,7 @@ import { contentLost, storeUnavailable } from "../http/ObjectFailures.ts"
 import { keyOf, ObjectStore } from "../objects/ObjectStore.ts"
 import * as ProviderFiles from "../routing/ProviderFiles.ts"
 import * as Upload from "../http/Upload.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 const noSuchFile = (id: string) => new NotFound({ error: { message: `${phrases[404]}: there is no file ${id}` } })
 
@@ -161,7 +162,10 @@ const make = Effect.gen(function* () {
       .remove(file.objectKey)
       .pipe(
         Effect.catch((error) =>
-          Effect.logWarning("The object of a deleted file could not be removed. The sweep will retry.", error.message)
+          LogEvent.log(
+            "object_not_removed",
+            `The object of a deleted file could not be removed. The sweep will retry: ${error.message}`
+          )
         )
       )
     return confirm(request, file.id, workspace)

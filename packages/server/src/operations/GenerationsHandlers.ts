@@ -1,5 +1,6 @@
 /** Reading and listing the entries of the request log. */
 import * as Generations from "@model-gateway/core/Generations"
+import type * as Rejected from "@model-gateway/core/RejectedRequests"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
@@ -10,6 +11,7 @@ import { type Entry, toContract } from "../accounting/Ledger.ts"
 import { RequestLog } from "../accounting/RequestLog.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Paging from "../http/Paging.ts"
+import { type RejectedRequest, RejectedRequests } from "../requests/RejectedRequests.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 
@@ -69,10 +71,26 @@ const toGeneration = (row: Entry): Generations.Generation => {
   }
 }
 
+const toRejected = (row: RejectedRequest): Rejected.RejectedRequest => ({
+  id: row.id,
+  created_at: Timestamp.fromMillis(row.createdAt),
+  request_id: row.requestId,
+  operation: row.operation,
+  model: row.model,
+  status: row.status,
+  message: row.message,
+  workspace_id: row.workspaceId,
+  key_hash: row.keyHash,
+  address: row.address,
+  duration_ms: row.durationMs,
+  omitted: row.omitted
+})
+
 const missing = new NotFound({ error: { message: `${phrases[404]}: there is no such generation` } })
 
 const make = Effect.gen(function* () {
   const log = yield* RequestLog
+  const rejected = yield* RejectedRequests
   const workspaceOf = yield* CallerWorkspace.makeRecorded
 
   const get = Effect.fnUntraced(function* (id: string) {
@@ -102,12 +120,30 @@ const make = Effect.gen(function* () {
     return { data: page.items.map(toEntry), has_more: page.next !== undefined, next: page.next ?? null }
   })
 
-  return { get, list }
+  const listRejected = Effect.fnUntraced(function* (query: Rejected.ListOptions) {
+    const { key } = yield* currentCaller
+    const filter = {
+      requestId: query.request_id,
+      workspaceId: query.workspace_id === undefined ? undefined : (yield* workspaceOf(query.workspace_id)).id,
+      keyHash: query.key_hash,
+      operation: query.operation,
+      status: query.status,
+      from: query.from === undefined ? undefined : yield* Timestamp.toMillis("from", query.from),
+      to: query.to === undefined ? undefined : yield* Timestamp.toMillis("to", query.to)
+    }
+    const page = yield* Paging.rejectUnknownCursor(orUnavailable(rejected.list(key.organizationId, filter, query)))
+    return { data: page.items.map(toRejected), has_more: page.next !== undefined, next: page.next ?? null }
+  })
+
+  return { get, list, listRejected }
 })
 
 /** The `generations` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "generations", (handlers) =>
-  Effect.map(make, ({ get, list }) =>
-    handlers.handle("getGeneration", ({ query }) => get(query.id)).handle("listGenerations", ({ query }) => list(query))
+  Effect.map(make, ({ get, list, listRejected }) =>
+    handlers
+      .handle("getGeneration", ({ query }) => get(query.id))
+      .handle("listGenerations", ({ query }) => list(query))
+      .handle("listRejectedRequests", ({ query }) => listRejected(query))
   )
 )

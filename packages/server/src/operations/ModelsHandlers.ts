@@ -1,15 +1,21 @@
 /** The models that the caller can use, their offers and their providers. */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type * as Models from "@model-gateway/core/Models"
+import type * as ProviderHealth from "@model-gateway/core/ProviderHealth"
 import * as Providers from "@model-gateway/core/Providers"
 import type { Offer } from "@model-gateway/offers/Offer"
-import { Array, Effect } from "effect"
+import { Array, Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Timestamp from "../internal/Timestamp.ts"
+import * as Candidate from "../routing/Candidate.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { type Entry, ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as AllowedProviderKeys from "../routing/AllowedProviderKeys.ts"
+import * as ProviderHealthShape from "../routing/ProviderHealthShape.ts"
+import { Router } from "../routing/Router.ts"
+import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { dataPolicyOf, toEndpoints, toModel, toVideoModel } from "../routing/ModelShape.ts"
 
 /** The page of a request that has an offset and no limit. */
@@ -83,6 +89,8 @@ const usable = <O extends Offer>(
 const make = Effect.gen(function* () {
   const { basePath = "" } = yield* GatewayServerConfig
   const catalog = yield* ModelCatalog
+  const router = yield* Router
+  const { id: processId } = yield* ProcessInstance
   const allowedKeys = yield* AllowedProviderKeys.AllowedProviderKeys
   const models = new Map(catalog.all.map((entry) => [entry, toModel(basePath, entry)]))
   const providerKeys = Effect.flatMap(currentCaller, (caller) => allowedKeys.of(caller))
@@ -99,12 +107,30 @@ const make = Effect.gen(function* () {
     return entry === undefined ? yield* Candidates.noSuchModel(id) : { entry, id }
   })
 
-  return { basePath, catalog, providerKeys, list, find }
+  const health = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const endpoints = yield* Effect.forEach(
+      catalog.all.flatMap(({ offers }) => offers),
+      (offer) => {
+        const [candidate] = Candidate.ofGateway<Offer>(offer)
+        return candidate === undefined
+          ? Effect.succeed(ProviderHealthShape.withoutCredential(offer))
+          : Effect.map(router.health(candidate), (known) => ProviderHealthShape.of(offer, known, now))
+      }
+    )
+    const rank = ({ circuit }: ProviderHealth.Endpoint) => (circuit.state === "closed" ? 1 : 0)
+    return {
+      data: endpoints.toSorted((one, other) => rank(one) - rank(other)),
+      instance: { id: processId, started_at: Timestamp.fromMillis(router.startedAt) }
+    }
+  })
+
+  return { basePath, catalog, providerKeys, list, find, health }
 })
 
 /** The `models` group of the contract. */
 export const layer = HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
-  Effect.map(make, ({ basePath, catalog, find, list, providerKeys }) =>
+  Effect.map(make, ({ basePath, catalog, find, health, list, providerKeys }) =>
     handlers
       .handle("listModels", ({ query }) =>
         Effect.map(providerKeys, (keys) => pageOf(basePath, list(keys, query), query))
@@ -124,5 +150,6 @@ export const layer = HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
       .handle("listProviders", () =>
         Effect.map(providerKeys, (keys) => ({ data: providersOf(usable(catalog.all, keys)) }))
       )
+      .handle("getProviderHealth", () => health)
   )
 )

@@ -17,10 +17,13 @@ import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import type { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
 import { isProviderKey } from "../access/ProviderKeys.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as RequestContext from "../http/RequestContext.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import { type Candidate, keyOf } from "./Candidate.ts"
 import type { Observed } from "./Candidates.ts"
+import * as OfferHealth from "./OfferHealth.ts"
 import * as OfferQueue from "./OfferQueue.ts"
 
 /** Every candidate that was called failed. `reason` is the most useful one for the caller. */
@@ -71,6 +74,15 @@ export interface Route<A, O extends Offer> {
   readonly units: number
 }
 
+/** What is known of a candidate. */
+export interface Health {
+  readonly circuit: CircuitBreaker.State["_tag"]
+  /** The time until the next call, if the circuit is open. */
+  readonly retryAfter: Duration.Duration | undefined
+  /** Undefined: it was never called. */
+  readonly known: OfferHealth.Known | undefined
+}
+
 /** The router. */
 export class Router extends Context.Service<
   Router,
@@ -82,6 +94,10 @@ export class Router extends Context.Service<
     readonly route: <A, O extends Offer>(route: Route<A, O>) => Effect.Effect<Routed<A, O>>
     /** The measurements of a candidate since the process started. */
     readonly observed: (candidate: Candidate) => Observed | undefined
+    /** What this process knows of a candidate with the gateway's credential. */
+    readonly health: (candidate: Candidate) => Effect.Effect<Health>
+    /** When this process began to count calls, in epoch milliseconds. */
+    readonly startedAt: number
   }
 >()("@model-gateway/server/routing/Router") {}
 
@@ -171,6 +187,8 @@ const isAsHelpful = (next: Reason, last: Reason): boolean => {
 interface Recorded {
   readonly outcome: "Success" | "Failure" | "Ignored"
   readonly retryAfter?: Duration.Duration | undefined
+  /** What went wrong. Undefined: nothing, or a defect. */
+  readonly cause?: Reason["_tag"] | undefined
 }
 
 const success: Recorded = { outcome: "Success" }
@@ -182,7 +200,9 @@ const recordedOf = (offer: Offer, exit: Exit.Exit<unknown, ProviderError>): Reco
   // A defect counts as a failure of the offer.
   if (found._tag === "None") return Cause.hasInterruptsOnly(exit.cause) ? ignored : { outcome: "Failure" }
   const { reason } = found.value
-  return countsAgainst(offer, reason) ? { outcome: "Failure", retryAfter: retryAfterOf(reason) } : ignored
+  return countsAgainst(offer, reason)
+    ? { outcome: "Failure", retryAfter: retryAfterOf(reason), cause: reason._tag }
+    : ignored
 }
 
 const withoutErrors = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
@@ -192,13 +212,22 @@ const withoutErrors = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
  * Tells the operator of a failure that the caller did not cause. The log contains no part of the
  * request.
  */
-const reported = ({ credential, offer }: Candidate, reason: Reason): Effect.Effect<void> =>
-  FailureLog.report({
+const reported = (candidate: Candidate, reason: Reason, requestId: string | undefined): Effect.Effect<void> => {
+  const { credential, offer } = candidate
+  return FailureLog.report({
     kind: `upstream\n${offer.provider} ${offer.publicId} ${credential.id} ${reason._tag}`,
-    level: "Warn",
+    event: "upstream_failed",
     message: `${reason._tag}: ${reason.message}`,
-    annotations: { provider: offer.provider, model: offer.publicId, credential: credential.id }
+    annotations: annotationsOf(candidate, requestId)
   })
+}
+
+const annotationsOf = ({ credential, offer }: Candidate, requestId: string | undefined) => ({
+  provider: offer.provider,
+  model: offer.publicId,
+  credential: credential.id,
+  ...(requestId === undefined ? {} : { request_id: requestId })
+})
 
 const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000
 
@@ -217,6 +246,8 @@ export const make = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const observations = new Map<string, Observed>()
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e9
+  const health = OfferHealth.make()
+  const startedAt = clock.currentTimeMillisUnsafe()
   const tripPolicy = CircuitBreaker.consecutive(failures)
 
   const observe = (key: string, seconds: number, units: number) => {
@@ -227,9 +258,29 @@ export const make = Effect.gen(function* () {
     })
   }
 
+  /** Remembers how a call ended, and returns the id of the request that made it. */
+  const learn = (
+    candidate: Candidate,
+    call: Pick<OfferHealth.EndedCall, "outcome" | "status">,
+    seconds: number,
+    isCounted: boolean
+  ): Effect.Effect<string | undefined> =>
+    Effect.map(RequestContext.current, (request) => {
+      const requestId = request?.id
+      if (!isProviderKey(candidate.credential)) {
+        const at = clock.currentTimeMillisUnsafe()
+        health.ended(keyOf(candidate), { ...call, at, requestId }, seconds * 1000, isCounted)
+      }
+      return requestId
+    })
+
   /** Without the store of circuits, candidates are called and nothing is recorded. */
   const storeFailed = ({ message }: CircuitBreaker.CircuitBreakerError) =>
-    FailureLog.report({ kind: "circuits", level: "Warn", message: `The store of circuits failed: ${message}` })
+    FailureLog.report({
+      kind: "circuits",
+      event: "circuit_store_failed",
+      message: `The store of circuits failed: ${message}`
+    })
 
   /** Whether the circuit allows a call. If not, the time to wait. */
   const admit = (key: string) =>
@@ -246,27 +297,49 @@ export const make = Effect.gen(function* () {
 
   /** Records the result of a call in the circuit. */
   const record = (
-    offer: Offer,
-    key: string,
+    candidate: Candidate,
     { generation }: CircuitBreaker.Admission,
-    { outcome, retryAfter }: Recorded
+    { cause, outcome, retryAfter }: Recorded
   ) =>
     circuits
       .record({
-        key,
+        key: keyOf(candidate),
         generation,
         outcome,
         tripPolicy,
         openFor: retryAfter === undefined ? openFor : Duration.max(openFor, Duration.min(retryAfter, maxOpenDuration))
       })
       .pipe(
-        Effect.flatMap((transition) => changed(offer, transition)),
+        Effect.flatMap((transition) =>
+          transition === undefined ? Effect.void : moved(candidate, transition, cause ?? "Defect")
+        ),
         Effect.catch(storeFailed)
       )
 
-  /** Tells of a circuit that this process changed. */
-  const changed = (offer: Offer, transition: CircuitBreaker.Transition | undefined) =>
-    transition === undefined ? Effect.void : Metrics.circuitChanged(offer, transition)
+  /** Counts what a circuit did, and logs that it opened or closed. One that opens again had not. */
+  const moved = Effect.fnUntraced(function* (
+    candidate: Candidate,
+    transition: CircuitBreaker.Transition,
+    cause: string
+  ) {
+    const { credential, offer } = candidate
+    yield* Metrics.circuitChanged(offer, transition)
+    if (transition.to === "HalfOpen") return
+    const isOpen = transition.to === "Open"
+    const key = keyOf(candidate)
+    if (!isProviderKey(credential)) {
+      health.circuit(key, isOpen ? (health.of(key)?.openedAt ?? (yield* Clock.currentTimeMillis)) : undefined)
+    }
+    if (isOpen && transition.from === "HalfOpen") return
+    const details = annotationsOf(candidate, (yield* RequestContext.current)?.id)
+    yield* isOpen
+      ? LogEvent.log(
+          "circuit_opened",
+          `${offer.provider} is not called for ${offer.publicId} for ${Duration.format(transition.retryAfter)}: ${cause}`,
+          { ...details, cause }
+        )
+      : LogEvent.log("circuit_closed", `${offer.provider} is called for ${offer.publicId} again`, details)
+  })
 
   /** The failure of a call that cannot wait for its offer: a place is free after a call or so. */
   const crowded = (key: string) => {
@@ -276,7 +349,8 @@ export const make = Effect.gen(function* () {
   }
 
   /** One attempt: its exit, or the time to wait if the circuit is open. */
-  const attempt = <A>(key: string, offer: Offer, seconds: number, call: () => Effect.Effect<A, ProviderError>) => {
+  const attempt = <A>(candidate: Candidate, seconds: number, call: () => Effect.Effect<A, ProviderError>) => {
+    const { offer } = candidate
     // An adapter may begin its work in the call itself, so that must not come before the admission.
     const limited = Effect.suspend(call).pipe(
       Effect.timeoutOrElse({ duration: Duration.seconds(seconds), orElse: timeOut }),
@@ -284,13 +358,17 @@ export const make = Effect.gen(function* () {
       Effect.exit
     )
     return Effect.scoped(
-      Effect.flatMap(admit(key), (admission): Effect.Effect<Exit.Exit<A, ProviderError> | Duration.Duration> => {
-        if (admission === undefined) return limited
-        if (Duration.isDuration(admission)) return Effect.succeed(admission)
-        return Effect.tap(limited, (exit) => record(offer, key, admission, recordedOf(offer, exit))).pipe((made) =>
-          admission.transition === undefined ? made : Effect.andThen(changed(offer, admission.transition), made)
-        )
-      })
+      Effect.flatMap(
+        admit(keyOf(candidate)),
+        (admission): Effect.Effect<Exit.Exit<A, ProviderError> | Duration.Duration> => {
+          if (admission === undefined) return limited
+          if (Duration.isDuration(admission)) return Effect.succeed(admission)
+          const made = Effect.tap(limited, (exit) => record(candidate, admission, recordedOf(offer, exit)))
+          return admission.transition === undefined
+            ? made
+            : Effect.andThen(moved(candidate, admission.transition, "Probe"), made)
+        }
+      )
     )
   }
 
@@ -320,7 +398,7 @@ export const make = Effect.gen(function* () {
           startedAt = now()
           end += startedAt - enteredAt
           return comes
-            ? attempt(key, offer, Math.min(timeLimit, left), () => call(candidate))
+            ? attempt(candidate, Math.min(timeLimit, left), () => call(candidate))
             : Effect.succeed(undefined)
         }),
         Effect.ensuring(turn.end)
@@ -341,6 +419,7 @@ export const make = Effect.gen(function* () {
       const seconds = now() - startedAt
       if (Exit.isSuccess(exit)) {
         observe(key, seconds, units)
+        yield* learn(candidate, { outcome: "Success", status: undefined }, seconds, true)
         yield* Metrics.attempted(offer, "Success", seconds)
         add({ provider, outcome: "Success", seconds: rounded(seconds), billed: "yes" })
         return { answer: exit.value, candidate }
@@ -364,7 +443,9 @@ export const make = Effect.gen(function* () {
         seconds: rounded(seconds),
         billed: billedOf(error)
       })
-      if (countsAgainst(offer, reason)) yield* reported(candidate, reason)
+      const isCounted = countsAgainst(offer, reason)
+      const requestId = yield* learn(candidate, { outcome: reason._tag, status: error.status }, seconds, isCounted)
+      if (isCounted) yield* reported(candidate, reason, requestId)
       if (error === timedOut && left <= timeLimit) return yield* new DeadlinePassed({ provider })
       if (failure === undefined || isAsHelpful(reason, failure.reason)) {
         failure = { reason, provider, isByok }
@@ -384,7 +465,20 @@ export const make = Effect.gen(function* () {
       })
     )
 
-  return Router.of({ route, observed: (candidate) => observations.get(keyOf(candidate)) })
+  const healthOf = Effect.fnUntraced(function* (candidate: Candidate): Effect.fn.Return<Health> {
+    const key = keyOf(candidate)
+    const known = health.of(key)
+    const state = yield* Effect.catch(circuits.state(key), (error) => Effect.as(storeFailed(error), undefined))
+    const circuit = state?._tag ?? "Closed"
+    return { circuit, known, retryAfter: state?._tag === "Open" ? state.retryAfter : undefined }
+  })
+
+  return Router.of({
+    route,
+    observed: (candidate) => observations.get(keyOf(candidate)),
+    health: healthOf,
+    startedAt
+  })
 })
 
 /** The router over the circuits in the context, configured by {@link GatewayServerConfig}. */

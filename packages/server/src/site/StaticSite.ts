@@ -20,6 +20,7 @@ import {
   HttpStaticServer
 } from "effect/http"
 import * as ContentCoding from "../http/ContentCoding.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 /** Location of the files. */
 export interface Options {
@@ -135,7 +136,7 @@ const serve = Effect.fnUntraced(function* ({ dir }: Options) {
   for (const file of files) {
     if (isPacked(file, files)) continue
     if (reserved.test(file))
-      yield* Effect.logWarning(`${file} in ${dir} is not served: the service uses that path itself`)
+      yield* LogEvent.log("site_file_hidden", `${file} in ${dir} is not served: the service uses that path itself`)
     // The router compares decoded paths and reads a single colon as a parameter.
     else yield* add(`/${file.replaceAll(":", "::")}`, file)
   }

@@ -14,6 +14,7 @@ import * as RetryDecision from "./RetryDecision.ts"
 import type { VideoJob, VideoJobNotFound } from "./VideoJob.ts"
 import type { VideoJobs } from "./VideoJobs.ts"
 import { isRepeatable, type Submitted } from "./VideoSubmission.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 /** It is not known yet whether an upstream has the job. The message is delivered again. */
 export class NotResolved extends Data.TaggedError("NotResolved")<{ readonly provider: string }> {
@@ -38,10 +39,11 @@ export interface Options<E> {
 /** Resolves such a job. `deliveries` counts those of its message. */
 export const make = <E>({ cancelUpstream, candidateOf, jobs, maxDeliveries, requestFor, submitTo }: Options<E>) => {
   const lose = (job: VideoJob) =>
-    Effect.logWarning("A video job ended, and its provider may still make the video and bill it").pipe(
-      Effect.annotateLogs({ job_id: job.id, provider: job.provider, upstream_model: job.upstreamModel }),
-      Effect.andThen(jobs.resolve(job.id, RetryDecision.lostHandle(job.provider)))
-    )
+    LogEvent.log("video_answer_lost", "A video job ended, and its provider may still make the video and bill it", {
+      job_id: job.id,
+      provider: job.provider,
+      upstream_model: job.upstreamModel
+    }).pipe(Effect.andThen(jobs.resolve(job.id, RetryDecision.lostHandle(job.provider))))
 
   return Effect.fnUntraced(function* (job: VideoJob, deliveries: number) {
     const candidate = yield* candidateOf(job)

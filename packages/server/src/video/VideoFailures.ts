@@ -8,6 +8,7 @@ import * as RetryDecision from "./RetryDecision.ts"
 import * as VideoCandidate from "./VideoCandidate.ts"
 import type { VideoJob } from "./VideoJob.ts"
 import type { VideoJobs } from "./VideoJobs.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 /**
  * For the log: no content of the request, and of the upstream's response only what was wrong with
@@ -27,9 +28,12 @@ const reasonOf = (error: RetryDecision.DownloadFailure): string => {
 
 /** Logs a failure of an upstream. */
 export const note = (job: VideoJob, what: string, error: RetryDecision.DownloadFailure): Effect.Effect<void> =>
-  Effect.logWarning(what).pipe(
-    Effect.annotateLogs({ job_id: job.id, provider: job.provider, reason: reasonOf(error), step: job.step })
-  )
+  LogEvent.log("video_upstream_failed", what, {
+    job_id: job.id,
+    provider: job.provider,
+    reason: reasonOf(error),
+    step: job.step
+  })
 
 /**
  * After `maxFailures` consecutive failures of all candidates, the job fails. `removeVideos`
@@ -52,10 +56,15 @@ export const make = (
    * Fails a job whose submission was not answered. It is logged, to explain the provider's bill.
    */
   const failLost = (job: VideoJob) =>
-    Effect.logWarning("The answer to the submission of a video job was lost: its provider may bill it").pipe(
-      Effect.annotateLogs({ job_id: job.id, provider: job.provider, upstream_model: job.upstreamModel }),
-      Effect.andThen(failJob(job, RetryDecision.lostAnswer(job.provider)))
-    )
+    LogEvent.log(
+      "video_answer_lost",
+      "The answer to the submission of a video job was lost: its provider may bill it",
+      {
+        job_id: job.id,
+        provider: job.provider,
+        upstream_model: job.upstreamModel
+      }
+    ).pipe(Effect.andThen(failJob(job, RetryDecision.lostAnswer(job.provider))))
 
   /**
    * Retries at the same provider, and not before `pollInterval`, or fails the job. `failures`

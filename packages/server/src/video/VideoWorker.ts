@@ -43,6 +43,7 @@ import { VideoSignals } from "./VideoSignals.ts"
 import * as VideoSlots from "./VideoSlots.ts"
 import * as VideoSubmission from "./VideoSubmission.ts"
 import * as RetryDecision from "./RetryDecision.ts"
+import * as LogEvent from "../log/LogEvent.ts"
 
 /** Options of the worker. */
 export interface Options {
@@ -311,9 +312,10 @@ export const layerBackground = (
       const failed = (cause: Cause.Cause<UnresolvedVideo.NotResolved | StorageError>) =>
         Cause.hasInterruptsOnly(cause)
           ? Effect.failCause(cause)
-          : Effect.logWarning("A video job could not be advanced", Failures.describe(Failures.errorOf(cause))).pipe(
-              Effect.andThen(Effect.sleep("1 second"))
-            )
+          : LogEvent.log(
+              "video_job_failed",
+              `A video job could not be advanced. ${Failures.describe(Failures.errorOf(cause))}`
+            ).pipe(Effect.andThen(Effect.sleep("1 second")))
       const taker = queue.take(worker.handle).pipe(
         Effect.catchTag("NoSlot", () => Effect.void),
         Effect.catchCause(failed),
@@ -322,7 +324,9 @@ export const layerBackground = (
       const takers = VideoSlots.maxJobs(videos.concurrency, Math.max(1, providers.size))
       yield* Effect.forEach(Array.from({ length: takers }), () => Effect.forkScoped(taker), { discard: true })
       yield* worker.expireOverdue.pipe(
-        Effect.catch((error) => Effect.logWarning("Overdue video jobs could not be expired", error.message)),
+        Effect.catch((error) =>
+          LogEvent.log("video_job_failed", `Overdue video jobs could not be expired: ${error.message}`)
+        ),
         Effect.repeat(Schedule.spaced("15 seconds")),
         Effect.forkScoped
       )

@@ -141,7 +141,7 @@ const makeSend = Effect.gen(function* () {
     if (next.status === "failed") {
       yield* FailureLog.report({
         kind: `webhook failed\n${error ?? ""}`,
-        level: "Warn",
+        event: "webhook_given_up",
         message: `A webhook was given up. ${error ?? ""}`,
         annotations: {
           attempts: String(claimed.tries + 1),
@@ -173,7 +173,7 @@ const make = Effect.fnUntraced(function* (options?: Options) {
   const failed = (error: unknown) =>
     FailureLog.report({
       kind: "webhooks",
-      level: "Warn",
+      event: "webhooks_failed",
       message: `Webhooks could not be sent. ${Failures.describe(error)}`
     })
 

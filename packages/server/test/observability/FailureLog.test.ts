@@ -22,7 +22,7 @@ const watched = <A, E>(use: (lines: ReadonlyArray<Line>) => Effect.Effect<A, E>)
 
 const full = (id: string): FailureLog.Occurrence => ({
   kind: "full",
-  level: "Error",
+  event: "object_store_failed",
   message: "the disk is full\n    at write",
   annotations: { request_id: id }
 })
@@ -31,12 +31,20 @@ it.effect("the first of a kind is written at once and whole, and those that foll
   watched((lines) =>
     Effect.gen(function* () {
       for (let i = 0; i < 100; i++) yield* FailureLog.report(full(`req_${i}`))
-      expect(lines).toEqual([{ text: "Error the disk is full\n    at write", annotations: { request_id: "req_0" } }])
+      expect(lines).toEqual([
+        {
+          text: "Error the disk is full\n    at write",
+          annotations: { event: "object_store_failed", request_id: "req_0" }
+        }
+      ])
       yield* TestClock.adjust("59 seconds")
       expect(lines.length).toBe(1)
       yield* TestClock.adjust("11 seconds")
       expect(lines.slice(1)).toEqual([
-        { text: "Error 99 more within 1m. The last one: the disk is full", annotations: { request_id: "req_99" } }
+        {
+          text: "Error 99 more within 1m. The last one: the disk is full",
+          annotations: { event: "object_store_failed", request_id: "req_99" }
+        }
       ])
       yield* FailureLog.report(full("req_100"))
       yield* TestClock.adjust("70 seconds")
@@ -52,7 +60,9 @@ it.effect("a kind that stopped for a minute is logged again", () =>
       yield* TestClock.adjust("70 seconds")
       expect(lines.length).toBe(1)
       yield* FailureLog.report(full("req_1"))
-      expect(lines[1]).toEqual(lines[0] && { ...lines[0], annotations: { request_id: "req_1" } })
+      expect(lines[1]).toEqual(
+        lines[0] && { ...lines[0], annotations: { event: "object_store_failed", request_id: "req_1" } }
+      )
     })
   )
 )
@@ -61,7 +71,11 @@ it.effect("kinds are logged separately, each with its level", () =>
   watched((lines) =>
     Effect.gen(function* () {
       for (const kind of ["a", "b", "a", "b", "a"]) {
-        yield* FailureLog.report({ kind, level: kind === "a" ? "Warn" : "Error", message: `about ${kind}` })
+        yield* FailureLog.report({
+          kind,
+          event: kind === "a" ? "upstream_failed" : "request_error",
+          message: `about ${kind}`
+        })
       }
       expect(lines.map(({ text }) => text)).toEqual(["Warn about a", "Error about b"])
       yield* TestClock.adjust("70 seconds")
@@ -76,7 +90,8 @@ it.effect("kinds are logged separately, each with its level", () =>
 it.effect("ten thousand kinds do not make ten thousand lines", () =>
   watched((lines) =>
     Effect.gen(function* () {
-      for (let i = 0; i < 10_000; i++) yield* FailureLog.report({ kind: `${i}`, level: "Error", message: `about ${i}` })
+      for (let i = 0; i < 10_000; i++)
+        yield* FailureLog.report({ kind: `${i}`, event: "request_error", message: `about ${i}` })
       expect(lines.length).toBe(501)
       yield* TestClock.adjust("70 seconds")
       expect(lines.slice(501).map(({ text }) => text)).toEqual(["Error 9499 more within 1m. The last one: about 9999"])

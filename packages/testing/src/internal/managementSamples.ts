@@ -8,7 +8,9 @@ import * as Guardrails from "@model-gateway/core/Guardrails"
 import * as Keys from "@model-gateway/core/Keys"
 import * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
 import * as Models from "@model-gateway/core/Models"
+import * as ProviderHealth from "@model-gateway/core/ProviderHealth"
 import * as Providers from "@model-gateway/core/Providers"
+import * as RejectedRequests from "@model-gateway/core/RejectedRequests"
 import * as VideoModels from "@model-gateway/core/VideoModels"
 import * as Webhooks from "@model-gateway/core/Webhooks"
 import * as Workspaces from "@model-gateway/core/Workspaces"
@@ -686,6 +688,64 @@ export const generationListResponse: Generations.ListResponse = {
   data: [generationEntry],
   has_more: false,
   next: null
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const rejectedRequest: RejectedRequests.RejectedRequest = /* @__PURE__ */ sample(
+  RejectedRequests.RejectedRequest,
+  {
+    id: "019ab1c2-3d4e-7f50-8123-456789abcdee",
+    workspace_id: workspaceId,
+    key_hash: keyHash,
+    request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e111",
+    operation: "rerank",
+    model: "cohere/rerank-v3.5",
+    status: 402,
+    message: "insufficient credits",
+    address: "203.0.113.7",
+    duration_ms: 3
+  }
+)
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const rejectedRequestListResponse: RejectedRequests.ListResponse = {
+  data: [rejectedRequest],
+  has_more: false,
+  next: null
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const providerHealth: ProviderHealth.Endpoint = {
+  provider: "cohere",
+  model: "cohere/rerank-v3.5",
+  kind: "rerank",
+  circuit: { state: "closed", opened_at: null, retry_at: null },
+  credential: "accepted",
+  last_call: { at: timestamp, outcome: "Success", request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e110" },
+  last_failure: null,
+  windows: {
+    "5m": { calls: 1, success_rate: 1, p50_ms: 204, p95_ms: 204 },
+    "1h": { calls: 1, success_rate: 1, p50_ms: 204, p95_ms: 204 },
+    "1d": { calls: 1, success_rate: 1, p50_ms: 204, p95_ms: 204 }
+  }
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const providerHealthResponse: ProviderHealth.Response = {
+  data: [providerHealth],
+  instance: { id: "019ab1c2-3d4e-7f50-8123-456789abcdec", started_at: timestamp }
 }
 
 /**

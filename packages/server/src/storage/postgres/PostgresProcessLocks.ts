@@ -12,6 +12,7 @@ import { SqlError, UnknownError } from "effect/sql/SqlError"
 import * as RealClock from "../../internal/RealClock.ts"
 import * as Dialect from "../sql/Dialect.ts"
 import { ProcessLocks } from "../sql/ProcessLocks.ts"
+import * as LogEvent from "../../log/LogEvent.ts"
 
 /** In milliseconds: enough to connect and acquire the lock again. */
 const grace = 3000
@@ -68,7 +69,11 @@ export const make = Effect.gen(function* () {
       )
       yield* Effect.timeoutOrElse(Deferred.await(acquired), {
         duration: answerWithin,
-        orElse: () => Effect.logWarning("The lock of this process could not be acquired yet. The process tries again.")
+        orElse: () =>
+          LogEvent.log(
+            "process_lock_failed",
+            "The lock of this process could not be acquired yet. The process tries again."
+          )
       })
     }, RealClock.provide),
     released: Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {

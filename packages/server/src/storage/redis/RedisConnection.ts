@@ -16,6 +16,7 @@ import * as Redis from "effect/persistence/Redis"
 import { isIP } from "node:net"
 import * as RedisUrl from "./RedisUrl.ts"
 import * as Readiness from "../../observability/Readiness.ts"
+import * as LogEvent from "../../log/LogEvent.ts"
 
 /** The state of the connection. */
 export class RedisConnection extends Context.Service<
@@ -145,7 +146,10 @@ export const make = Effect.fnUntraced(function* (options: Options) {
 
   const connected = Effect.suspend(() => {
     problem = undefined
-    return Effect.logInfo(`Redis at ${address} is available. It counts rate limits and circuits for all processes.`)
+    return LogEvent.log(
+      "redis_available",
+      `Redis at ${address} is available. It counts rate limits and circuits for all processes.`
+    )
   })
 
   const disconnected = (error: Redis.RedisError) =>
@@ -153,7 +157,8 @@ export const make = Effect.fnUntraced(function* (options: Options) {
       const isNew = problem === undefined || !Deferred.isDoneUnsafe(attempted)
       problem = reasonOf(error)
       return isNew
-        ? Effect.logWarning(
+        ? LogEvent.log(
+            "redis_unavailable",
             `Redis at ${address} is not available (${problem}). Until it is, this process counts rate limits and circuits by itself.`
           )
         : Effect.void

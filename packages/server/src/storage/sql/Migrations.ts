@@ -13,6 +13,7 @@ import * as sqliteMigrations from "../sqlite/sqliteMigrations.ts"
 import * as Dialect from "./Dialect.ts"
 import { IsMigrating } from "./IsMigrating.ts"
 import * as Baseline from "./migrations/Baseline.ts"
+import * as FailedRequests from "./migrations/FailedRequests.ts"
 import { mapSqlError, StorageError } from "./StorageError.ts"
 
 /** Migrations in their order, by `<number>_<name>`. */
@@ -20,7 +21,8 @@ export type Migrations = Readonly<Record<string, Effect.Effect<void, SqlError, S
 
 /** The migrations of this version. */
 export const migrations: Migrations = {
-  "0001_tables": Baseline.migration
+  "0001_tables": Baseline.migration,
+  "0002_failed_requests": FailedRequests.migration
 }
 
 /**
@@ -44,6 +46,7 @@ export const owners: Readonly<Record<string, string>> = {
   organizations: "access",
   processes: "storage",
   provider_keys: "access",
+  rejected_requests: "requests",
   reservations: "accounting",
   usage_days: "accounting",
   usage_ledger: "accounting",

@@ -79,7 +79,7 @@ export const itemsOf = Effect.fnUntraced(function* <A>(
       const message = error instanceof Error ? error.message : "unknown"
       yield* FailureLog.report({
         kind: `row\n${message}`,
-        level: "Warn",
+        event: "row_unreadable",
         message: `A list leaves out a row of the database that cannot be read: ${message}`,
         annotations: typeof row["id"] === "string" ? { row: row["id"] } : {}
       })

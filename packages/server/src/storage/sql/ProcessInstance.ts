@@ -24,6 +24,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "./Dialect.ts"
 import { ProcessLocks } from "./ProcessLocks.ts"
 import { mapSqlError, type StorageError } from "./StorageError.ts"
+import * as LogEvent from "../../log/LogEvent.ts"
 
 /** A registered process. */
 export class ProcessInstance extends Context.Service<
@@ -110,7 +111,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   )
   yield* Effect.andThen(beat, observe(1)).pipe(
     mapSqlError("ProcessInstance.beat"),
-    Effect.catch((error) => Effect.logWarning("The heartbeat could not be written", error.message)),
+    Effect.catch((error) => LogEvent.log("heartbeat_failed", `The heartbeat could not be written: ${error.message}`)),
     Effect.repeat(Schedule.spaced(heartbeatEvery)),
     Effect.delay(heartbeatEvery),
     Effect.forkScoped

@@ -6,6 +6,7 @@
 import { Effect, FileSystem, Layer, Path } from "effect"
 import { ProcessLocks } from "../sql/ProcessLocks.ts"
 import * as FileLock from "./FileLock.ts"
+import * as LogEvent from "../../log/LogEvent.ts"
 
 /** In milliseconds. Covers the moment in which another process tests the lock of this one. */
 const lockTimeout = 1000
@@ -27,9 +28,9 @@ export const make = Effect.fnUntraced(function* (folder: string) {
     grace: 0,
     acquire: (id) =>
       Effect.catch(acquire(id), (error) =>
-        Effect.logWarning(
-          "The lock file of this process could not be locked. If the process dies, others notice it later.",
-          error.message
+        LogEvent.log(
+          "process_lock_failed",
+          `The lock file of this process could not be locked. If the process dies, others notice it later: ${error.message}`
         ).pipe(Effect.andThen(Effect.ignore(fs.remove(fileOf(id), { force: true }))))
       ),
     released: Effect.fnUntraced(function* (ids) {

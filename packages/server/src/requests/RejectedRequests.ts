@@ -1,0 +1,224 @@
+/**
+ * The requests that failed before they were admitted, so that an operator finds a caller's request
+ * by its id. The usage ledger has the others.
+ *
+ * The list is read by time, newest first, or by the id of the request, each from an index. Other
+ * filters have none. A page therefore looks at a limited number of rows, however few of them match,
+ * and says where to continue.
+ */
+import { Array, Clock, Context, Duration, Effect, Layer, Schema } from "effect"
+import { Model } from "effect/schema"
+import { SqlClient } from "effect/sql/SqlClient"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Background from "../internal/Background.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import { itemsOf, UnknownCursor } from "../storage/sql/Page.ts"
+import * as Purge from "../storage/sql/Purge.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import * as Table from "../storage/sql/Table.ts"
+
+/** A request that failed before it was admitted. Times are epoch milliseconds. */
+export class RejectedRequest extends Model.Class<RejectedRequest>("RejectedRequest")({
+  /** A UUID v7. */
+  id: Table.constant(Schema.String),
+  /** When it was answered. */
+  createdAt: Table.constant(Table.Whole),
+  requestId: Table.constant(Schema.String),
+  /** Null: it had no valid key, so it belongs to no organization. */
+  organizationId: Table.constantOrNull(Schema.String),
+  workspaceId: Table.constantOrNull(Schema.String),
+  keyHash: Table.constantOrNull(Schema.String),
+  operation: Table.constant(Schema.String),
+  model: Table.constantOrNull(Schema.String),
+  status: Table.constant(Table.Whole),
+  message: Table.constantOrNull(Schema.String),
+  address: Table.constant(Schema.String),
+  durationMs: Table.constant(Table.Whole),
+  /** How many similar ones of the same minute were left out. */
+  omitted: Table.constant(Table.Whole)
+}) {}
+
+const table = Table.make(RejectedRequest)
+
+/** A request to record. */
+export type NewRejectedRequest = typeof RejectedRequest.insert.Type
+
+/** How many requests similar to a recorded one were left out. */
+export interface Omission {
+  readonly id: string
+  readonly omitted: number
+}
+
+/** Which requests to list. Times are epoch milliseconds. */
+export interface Filter {
+  readonly requestId?: string | undefined
+  readonly workspaceId?: string | undefined
+  readonly keyHash?: string | undefined
+  readonly operation?: string | undefined
+  readonly status?: number | undefined
+  readonly from?: number | undefined
+  /** The first time that is too late. */
+  readonly to?: number | undefined
+}
+
+/** Which page of the list to read. */
+export interface PageRequest {
+  /** The page follows this request, or the end of the page whose `next` it is. */
+  readonly after?: string | undefined
+  /** 1 to 1000. Default: 100. */
+  readonly limit?: number | undefined
+}
+
+/** Requests, newest first. */
+export interface RejectedPage {
+  readonly items: ReadonlyArray<RejectedRequest>
+  /** The `after` of the next page. Undefined if this is the last one. */
+  readonly next: string | undefined
+}
+
+/** The rejected requests. */
+export class RejectedRequests extends Context.Service<
+  RejectedRequests,
+  {
+    /** Records at most {@link Purge.atOnce} requests, and what was left out. */
+    readonly write: (
+      requests: ReadonlyArray<NewRejectedRequest>,
+      omissions: ReadonlyArray<Omission>
+    ) => Effect.Effect<void, StorageError>
+    /** The requests of an organization's keys, and those without a valid key. */
+    readonly list: (
+      organizationId: string,
+      filter?: Filter,
+      page?: PageRequest
+    ) => Effect.Effect<RejectedPage, UnknownCursor | StorageError>
+    /**
+     * Deletes requests that are older than this, and the oldest above {@link maxRows}. Returns
+     * their number.
+     */
+    readonly purge: (age: Duration.Duration) => Effect.Effect<number, StorageError>
+  }
+>()("@model-gateway/server/requests/RejectedRequests") {}
+
+/** The maximum number of stored requests, about 200 MB. Beyond it, the oldest are deleted. */
+export const maxRows = 500_000
+
+/** The number of rows that a page looks at. */
+const window = 2000
+
+/** A cursor that is a time: the page has the requests before it. */
+const timeCursor = /^before:(\d{1,15})$/
+
+/** Postgres stores neither U+0000 nor half a character pair. */
+const storable = (text: string | null | undefined): string | null =>
+  typeof text !== "string" ? null : text.toWellFormed().replaceAll("\u0000", "\ufffd")
+
+/** Makes the store over the database in the context. `limit` is the maximum number of rows. */
+export const make = Effect.fnUntraced(function* (limit: number) {
+  const sql = yield* SqlClient
+
+  const write = Effect.fn("RejectedRequests.write")(
+    function* (requests: ReadonlyArray<NewRejectedRequest>, omissions: ReadonlyArray<Omission>) {
+      const rows = requests.map((request) =>
+        // All rows of one statement have the same columns.
+        table.insert({
+          ...request,
+          organizationId: request.organizationId ?? null,
+          workspaceId: request.workspaceId ?? null,
+          keyHash: request.keyHash ?? null,
+          model: storable(request.model),
+          message: storable(request.message)
+        })
+      )
+      if (Array.isReadonlyArrayNonEmpty(rows)) yield* sql`INSERT INTO rejected_requests ${sql.insert(rows)}`
+      for (const { id, omitted } of omissions) {
+        yield* sql`UPDATE rejected_requests SET omitted = ${omitted} WHERE id = ${id}`
+      }
+    },
+    sql.withTransaction,
+    mapSqlError("RejectedRequests.write")
+  )
+
+  const ofOrganization = (id: string) => sql`(organization_id = ${id} OR organization_id IS NULL)`
+
+  const placeOf = Effect.fnUntraced(function* (organizationId: string, after: string) {
+    const time = timeCursor.exec(after)?.[1]
+    if (time !== undefined) return { createdAt: Number(time), id: "" }
+    const [row] = yield* sql`SELECT created_at FROM rejected_requests
+      WHERE id = ${after} AND ${ofOrganization(organizationId)}`
+    return row === undefined
+      ? yield* new UnknownCursor({ after })
+      : { createdAt: Dialect.int(row, "created_at"), id: after }
+  })
+
+  const list = Effect.fn("RejectedRequests.list")(function* (
+    organizationId: string,
+    { from = 0, keyHash, operation, requestId, status, to, workspaceId }: Filter = {},
+    { after, limit = 100 }: PageRequest = {}
+  ) {
+    // An empty id precedes all others, so the bound itself is excluded.
+    const start = { createdAt: to ?? Number.MAX_SAFE_INTEGER, id: "" }
+    const cursor = after === undefined ? start : yield* placeOf(organizationId, after)
+    const place = cursor.createdAt < start.createdAt ? cursor : start
+    const isOlder = sql`(created_at, id) < (${place.createdAt}, ${place.id})`
+    // Read first, so that rows that are written meanwhile do not move the end of the page.
+    const [row] =
+      requestId === undefined
+        ? yield* sql`SELECT created_at FROM rejected_requests WHERE ${isOlder} AND created_at >= ${from}
+            ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ${window - 1}`
+        : []
+    const end = row === undefined ? undefined : Dialect.int(row, "created_at")
+    const equal = (column: string, value: string | number | undefined) =>
+      value === undefined ? [] : [sql`${sql(column)} = ${value}`]
+    const wanted = sql.and([
+      isOlder,
+      sql`created_at BETWEEN ${end ?? from} AND ${place.createdAt}`,
+      ...equal("request_id", requestId),
+      ...equal("workspace_id", workspaceId),
+      ...equal("key_hash", keyHash),
+      ...equal("operation", operation),
+      ...equal("status", status),
+      ofOrganization(organizationId)
+    ])
+    const rows = yield* sql`SELECT * FROM rejected_requests WHERE ${wanted}
+      ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`
+    const items = yield* itemsOf(rows.slice(0, limit), table.read)
+    const last = rows[limit - 1]
+    const atEnd = end === undefined ? undefined : `before:${end}`
+    return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : atEnd }
+  }, mapSqlError("RejectedRequests.list"))
+
+  const purge = Effect.fn("RejectedRequests.purge")(function* (age: Duration.Duration) {
+    const old = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
+    const [excess] = yield* sql`SELECT created_at FROM rejected_requests WHERE created_at >= 0
+      ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ${limit}`
+    const end = excess === undefined ? old : Math.max(old, Dialect.int(excess, "created_at") + 1)
+    return yield* Purge.all(
+      Effect.map(
+        sql`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests
+          WHERE created_at < ${end} ORDER BY created_at, id LIMIT ${Purge.atOnce}) RETURNING id`,
+        (rows) => rows.length
+      )
+    )
+  }, mapSqlError("RejectedRequests.purge"))
+
+  return RejectedRequests.of({ write, list, purge })
+})
+
+/** The rejected requests in the database. */
+export const layerSql: Layer.Layer<RejectedRequests, never, SqlClient> = Layer.effect(RejectedRequests, make(maxRows))
+
+/**
+ * Deletes old ones in the background, at the start and then at an interval (default: 10 minutes).
+ * `retention.rejectedRequests` of {@link GatewayServerConfig} says what is old.
+ */
+export const layerBackground = (options?: {
+  readonly every?: Duration.Input | undefined
+}): Layer.Layer<never, never, RejectedRequests> =>
+  Background.layer({
+    work: Effect.gen(function* () {
+      const { retention } = yield* GatewayServerConfig
+      return yield* (yield* RejectedRequests).purge(retention.rejectedRequests)
+    }),
+    every: options?.every ?? "10 minutes",
+    failure: "Old rejected requests could not be deleted"
+  })

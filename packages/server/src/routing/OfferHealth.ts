@@ -1,0 +1,101 @@
+/**
+ * What a process knows of each offer with the gateway's credential: how its calls ended, and when
+ * its circuit opened. Calls with provider keys of callers are not counted: they fail for reasons
+ * that only these callers know.
+ */
+import type { Reason } from "@model-gateway/offers/ProviderError"
+import * as LruMap from "../internal/LruMap.ts"
+import * as CallStatistics from "./CallStatistics.ts"
+
+/** The end of a call. */
+export interface EndedCall {
+  /** In epoch milliseconds. */
+  readonly at: number
+  readonly outcome: Reason["_tag"] | "Success"
+  /** The HTTP status of the provider's error. */
+  readonly status: number | undefined
+  /** The id of the request that made it, if one did. */
+  readonly requestId: string | undefined
+}
+
+/** What the calls say of the credential. */
+export type Credential = "accepted" | "rejected" | "out_of_credit" | "unknown"
+
+/** What is known of an offer. */
+export interface Known {
+  readonly calls: CallStatistics.CallStatistics
+  lastCall: EndedCall | undefined
+  lastFailure: EndedCall | undefined
+  credential: Credential
+  /** In epoch milliseconds, while the circuit is not closed. */
+  openedAt: number | undefined
+}
+
+/** What a call says of the credential. Undefined: nothing. */
+const credentialOf = (outcome: EndedCall["outcome"]): Credential | undefined => {
+  switch (outcome) {
+    case "Unauthorized":
+      return "rejected"
+    case "OutOfCredit":
+      return "out_of_credit"
+    case "Success":
+    case "InvalidRequest":
+    case "InputTooLarge":
+    case "RateLimited":
+    case "UnknownModel":
+      return "accepted"
+    case "Overloaded":
+    case "Unavailable":
+    case "Timeout":
+    case "ConnectionLost":
+    case "BadResponse":
+    case "Simulated":
+      return undefined
+  }
+}
+
+/** The offers that a process remembers, by the key of their circuit. */
+export interface OfferHealth {
+  readonly of: (key: string) => Known | undefined
+  /** Records the end of a call. `millis` is how long a success took. */
+  readonly ended: (key: string, call: EndedCall, millis: number, isCounted: boolean) => void
+  /** Records when the circuit opened, or that it closed. */
+  readonly circuit: (key: string, openedAt: number | undefined) => void
+}
+
+/** The maximum number of offers. Beyond it, the one without a call for longest is forgotten. */
+const maxOffers = 500
+
+/** Without any call. */
+export const make = (): OfferHealth => {
+  const offers = LruMap.make<string, Known>(maxOffers)
+
+  const known = (key: string): Known => {
+    const found = offers.get(key)
+    if (found !== undefined) return found
+    const made: Known = {
+      calls: CallStatistics.make(),
+      lastCall: undefined,
+      lastFailure: undefined,
+      credential: "unknown",
+      openedAt: undefined
+    }
+    offers.set(key, made)
+    return made
+  }
+
+  return {
+    of: offers.get,
+    ended: (key, call, millis, isCounted) => {
+      const offer = known(key)
+      const isSuccess = call.outcome === "Success"
+      offer.lastCall = call
+      if (!isSuccess) offer.lastFailure = call
+      offer.credential = credentialOf(call.outcome) ?? offer.credential
+      if (isCounted) offer.calls.record(call.at, isSuccess ? millis : undefined)
+    },
+    circuit: (key, openedAt) => {
+      known(key).openedAt = openedAt
+    }
+  }
+}
