@@ -113,6 +113,11 @@ const declared = {
     action: "The line names the part and the reason: the database, the files, the uploads or Redis."
   },
   part_recovered: { level: "Info", meaning: "The part works again." },
+  metrics_stale: {
+    level: "Warn",
+    meaning: "Some values of `/metrics` could not be read and are old.",
+    action: "If it repeats, check the database."
+  },
   heartbeat_failed: {
     level: "Warn",
     meaning: "The process could not tell the others that it is alive.",

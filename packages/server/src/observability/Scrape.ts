@@ -40,7 +40,7 @@ const failed = (name: string, { message }: Readiness.Failure): Effect.Effect<voi
     Metrics.sourceFailed(name),
     FailureLog.report({
       kind: `metrics\n${name}`,
-      level: "Warn",
+      event: "metrics_stale",
       message: `/metrics: the values of ${name} could not be read and are old. ${message}`
     })
   )
