@@ -50,7 +50,7 @@ const maxMessage = 500
 
 const isFailure = (status: number): boolean => status >= 400
 
-const annotationsOf = ({ durationMs, id, message, ...request }: EndedRequest): Record<string, string | number> => {
+const annotationsOf = ({ durationMs, id, ...request }: EndedRequest): Record<string, string | number> => {
   const fields = {
     request_id: id,
     operation: request.operation,
