@@ -8,6 +8,7 @@ import { statSync } from "node:fs"
 import * as CatalogFile from "./CatalogFile.ts"
 import { Failure } from "./Failure.ts"
 import * as ModelSettings from "./ModelSettings.ts"
+import * as SecretFile from "./SecretFile.ts"
 import * as Settings from "./Settings.ts"
 import * as SettingsFile from "./SettingsFile.ts"
 import type * as Tls from "./Tls.ts"
@@ -27,6 +28,10 @@ export interface Loaded {
   readonly read: <A>(part: Config.Config<A>) => Effect.Effect<A, Failure>
   /** The failure for a setting whose value was given and cannot be used. */
   readonly invalid: (setting: Setting.Setting<unknown>) => Failure
+  /** The settings whose values were given otherwise in `former`, or there only, or here only. */
+  readonly changedFrom: (former: Loaded) => ReadonlyArray<Setting.Setting<unknown>>
+  /** The value of a setting as it was given. It may be a secret. Undefined if it is the default. */
+  readonly textOf: (setting: Setting.Setting<unknown>) => string | undefined
   /** Names where a setting's value is from. Undefined if it is the default. */
   readonly sourceOf: (setting: Setting.Setting<unknown>) => string | undefined
   readonly file: SettingsFile.SettingsFile
@@ -34,7 +39,7 @@ export interface Loaded {
   readonly fileKeys: ReadonlyMap<string, FileKey>
 }
 
-/** An API key that the settings file has, or that it names a variable for. */
+/** An API key that the settings file has, or that it names a variable or a file for. */
 export interface FileKey {
   readonly value: Redacted.Redacted
   /** Names its place in a sentence. */
@@ -50,13 +55,15 @@ const fileVariable = `${prefix}CONFIG`
 
 const declared = Setting.entries(Settings.all).map(({ setting }) => setting)
 const byVariable = new Map(declared.map((setting) => [setting.variable, setting]))
+const fileVariables = new Set(declared.filter(({ isSecret }) => isSecret).map(Setting.fileVariableOf))
 
 const rejectUnknown = Effect.fnUntraced(function* (environment: Readonly<Record<string, string | undefined>>) {
   // Users may add the prefix to a variable without it: MODEL_GATEWAY_COHERE_API_KEY.
   const similar = new Map(declared.map(({ name, variable }) => [prefix + Setting.variableOf(name), variable]))
   for (const [name, text] of Object.entries(environment)) {
     if (!name.startsWith(prefix) || text === undefined || text === "") continue
-    if (byVariable.has(name) || name === fileVariable || clientVariables.includes(name)) continue
+    if (byVariable.has(name) || fileVariables.has(name) || name === fileVariable || clientVariables.includes(name))
+      continue
     const found = nearest(name, [...similar.keys(), fileVariable])
     return yield* new Failure({
       message: `${name} in the environment is not a setting. Did you mean ${similar.get(found) ?? found}?`
@@ -90,15 +97,28 @@ export const load = Effect.fnUntraced(function* (
       given.set(own.baseUrl.variable, { text: baseUrl, value: baseUrl, source })
     }
   }
-  for (const { name, variable } of declared) {
-    const text = environment[variable]
+  for (const setting of declared) {
+    const { isSecret, name, variable } = setting
     // An empty variable is how compose files and shells say "not set".
-    if (text !== undefined && text !== "") {
-      given.set(variable, { text, value: text, source: `${variable} in the environment` })
+    const variables = {
+      nameOf: (name: string) => `${name} in the environment`,
+      textOf: (name: string) => environment[name] || undefined
     }
-    const flag = flags[name]
-    if (flag !== undefined && Option.isSome(flag)) {
-      given.set(variable, { text: flag.value, value: flag.value, source: `--${name}` })
+    const inFlags = {
+      nameOf: (name: string) => `--${name}`,
+      textOf: (name: string) => Option.getOrUndefined(flags[name] ?? Option.none())
+    }
+    for (const { direct, file, nameOf, textOf } of [
+      { ...variables, direct: variable, file: Setting.fileVariableOf(setting) },
+      { ...inFlags, direct: name, file: Setting.fileFlagOf(setting) }
+    ]) {
+      const text = textOf(direct)
+      const path = isSecret ? textOf(file) : undefined
+      if (text !== undefined && path !== undefined) {
+        return yield* new Failure({ message: `Both ${nameOf(direct)} and ${nameOf(file)} are set. Keep one of them.` })
+      }
+      if (text !== undefined) given.set(variable, { text, value: text, source: nameOf(direct) })
+      if (path !== undefined) given.set(variable, yield* SecretFile.read(path, nameOf(file)))
     }
   }
 
@@ -120,6 +140,8 @@ export const load = Effect.fnUntraced(function* (
   const loaded: Loaded = {
     read: (part) => Effect.mapError(part.parse(provider), failure),
     invalid,
+    changedFrom: (former) => declared.filter((setting) => former.textOf(setting) !== loaded.textOf(setting)),
+    textOf: ({ variable }) => given.get(variable)?.text,
     sourceOf: ({ variable }) => given.get(variable)?.source,
     file: settingsFile,
     fileKeys
@@ -127,7 +149,7 @@ export const load = Effect.fnUntraced(function* (
   return loaded
 })
 
-/** Reads the API keys of the upstreams in the file, also from the variables that it names. */
+/** Reads the API keys of the upstreams in the file, also from the variables and files that it names. */
 const readKeys = Effect.fnUntraced(function* (
   { modelSettings, sourceOf }: SettingsFile.SettingsFile,
   environment: Readonly<Record<string, string | undefined>>
@@ -138,6 +160,14 @@ const readKeys = Effect.fnUntraced(function* (
     const source = sourceOf(["upstreams", name, "apiKey"])
     if (typeof apiKey === "string") {
       keys.set(name, { value: Redacted.make(apiKey), source })
+      continue
+    }
+    if ("file" in apiKey) {
+      const secret = yield* SecretFile.read(apiKey.file, source)
+      if (!ModelSettings.isApiKey(secret.text)) {
+        return yield* new Failure({ message: `${secret.source} is not ${ModelSettings.apiKeyAllowed}.` })
+      }
+      keys.set(name, { value: Redacted.make(secret.text), source: secret.source })
       continue
     }
     const text = environment[apiKey.env] ?? ""

@@ -11,6 +11,7 @@ import { adapters } from "@model-gateway/providers/Adapters"
 import { DataPolicy } from "@model-gateway/offers/DataPolicy"
 import { Price } from "@model-gateway/offers/Price"
 import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
+import * as Setting from "@model-gateway/settings/Setting"
 import { Duration, JsonSchema, Option, Predicate, Schema } from "effect"
 
 const decodeDuration = Schema.decodeUnknownOption(Schema.DurationFromString)
@@ -41,8 +42,11 @@ export const isApiKey = (text: string): boolean =>
 /** What a base URL is, to complete "is not …". */
 export const baseUrlAllowed = "an http:// or https:// URL without user name, query or fragment"
 
-/** Names a variable of the environment, so that the file need not contain the secret. */
-const Reference = Schema.Struct({ env: Schema.NonEmptyString })
+/** Names a file, so that the settings file need not contain the secret. */
+export const FileReference = Schema.Struct({ file: Schema.NonEmptyString })
+
+/** Names a variable of the environment instead. */
+const VariableReference = Schema.Struct({ env: Schema.NonEmptyString })
 
 const expectedUpstream = 'an object such as { "adapter": "openai", "baseUrl": "https://whisper.internal/v1" }'
 
@@ -55,10 +59,10 @@ const Upstream = Schema.Struct({
     })
   ),
   apiKey: Schema.optionalKey(
-    Schema.Union([Schema.String.check(Schema.makeFilter(isApiKey)), Reference]).annotate({
-      expected: `${apiKeyAllowed}, or { "env": "NAME" }`,
+    Schema.Union([Schema.String.check(Schema.makeFilter(isApiKey)), VariableReference, FileReference]).annotate({
+      expected: `${apiKeyAllowed}, { "env": "NAME" } or ${Setting.fileReference}`,
       description:
-        "The API key, or the environment variable that contains it. Without a key, an upstream that has a name and a `baseUrl` of its own is called without one"
+        "The API key, or the environment variable or the file that contains it. Without a key, an upstream that has a name and a `baseUrl` of its own is called without one"
     })
   ),
   baseUrl: Schema.optionalKey(

@@ -6,6 +6,7 @@ import type { DataPolicy } from "@model-gateway/offers/DataPolicy"
 import type { Offers } from "@model-gateway/offers/Offer"
 import { Context, type Duration } from "effect"
 import type { InUse } from "./CatalogFile.ts"
+import type { Ready } from "./LoadSettings.ts"
 
 /** An upstream with its adapter. */
 export interface Upstream extends AdapterUpstream {
@@ -21,6 +22,9 @@ export interface Upstream extends AdapterUpstream {
   /** Whether the settings mention it, so that people expect it to be on. */
   readonly isMentioned: boolean
 }
+
+/** The settings of the executable that offers depend on. */
+export type OfferSettings = Pick<Ready, "anthropicBaseUrl" | "catalog" | "responseMemory" | "upstreams">
 
 /** What the gateway offers. */
 export class Offered extends Context.Service<

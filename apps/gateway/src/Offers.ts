@@ -5,7 +5,7 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { type InvalidModel, withDataPolicy } from "@model-gateway/offers/Adapter"
 import type { Model } from "@model-gateway/offers/Model"
-import type { Offer } from "@model-gateway/offers/Offer"
+import type { Offer, Offers } from "@model-gateway/offers/Offer"
 import * as AnthropicFiles from "@model-gateway/providers/AnthropicFiles"
 import * as OpenAiFiles from "@model-gateway/providers/OpenAiFiles"
 import { make as makeResponseMemory, ResponseMemory } from "@model-gateway/offers/ResponseMemory"
@@ -14,17 +14,15 @@ import * as NodeGateway from "@model-gateway/node/NodeGateway"
 import * as LinkClient from "@model-gateway/server/LinkClient"
 import * as UpstreamLookup from "@model-gateway/server/UpstreamLookup"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
-import { Duration, Effect, FileSystem, Layer } from "effect"
+import { Context, Duration, Effect, FileSystem, Layer } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as CatalogFile from "./CatalogFile.ts"
 import { Failure } from "./Failure.ts"
-import type { Loaded, Ready } from "./LoadSettings.ts"
+import type { Loaded } from "./LoadSettings.ts"
 import * as ModelOffers from "./ModelOffers.ts"
-import { Offered, type Upstream } from "./Offered.ts"
+import { Offered, type OfferSettings, type Upstream } from "./Offered.ts"
+import { OfferedAgain } from "./OfferedAgain.ts"
 import * as Upstreams from "./Upstreams.ts"
-
-/** The settings of the executable that offers depend on. */
-type OfferSettings = Pick<Ready, "anthropicBaseUrl" | "catalog" | "responseMemory" | "upstreams">
 
 /** The longest wait of an upstream: no shorter than that of any of its models. */
 const maxTimeLimit = ({ timeLimit }: Upstream, models: ReadonlyArray<Model>): Duration.Duration =>
@@ -56,7 +54,7 @@ const withEnd =
 const modelsAt = (upstream: Upstream, configured: ReadonlyArray<ModelOffers.ModelOffer>): ReadonlyArray<Model> =>
   configured.filter((each) => each.upstream === upstream).map(({ model }) => model)
 
-const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSettings) {
+const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSettings, sandbox: Offers) {
   const catalog = yield* CatalogFile.read(settings.catalog)
   const adapters = CatalogFile.adaptersOf(catalog.catalog)
   const upstreams = yield* Upstreams.all(loaded, settings.upstreams, adapters)
@@ -89,7 +87,6 @@ const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSetting
       if (offer !== undefined) made.set(model, offer)
     }
   }
-  const sandbox = yield* Sandbox.make()
   yield* checkTurnedOff(loaded, [...adapters.flatMap(({ models }) => models), ...sandbox])
   const offers = [...configured.flatMap(({ model }) => made.get(model) ?? []), ...builtIn, ...sandbox.filter(isKept)]
   return Offered.of({ catalog, upstreams, offers, fileProviders })
@@ -164,11 +161,17 @@ export const layer = <E = never>(
   loaded: Loaded,
   settings: OfferSettings,
   files: Layer.Layer<FileSystem.FileSystem, E, Layer.Success<typeof platform>> = systemFiles
-): Layer.Layer<Offered, E | Failure> =>
-  Layer.effect(Offered, Effect.map(make(loaded, settings), Offered.of)).pipe(
-    Layer.provide([files, httpClient, LinkClient.layer, responseMemory(settings)]),
-    Layer.provide(platform)
-  )
+): Layer.Layer<Offered | OfferedAgain, E | Failure> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const sandbox = yield* Sandbox.make()
+      const first = make(loaded, settings, sandbox)
+      const context = yield* Effect.context<Effect.Services<typeof first>>()
+      return Context.make(Offered, yield* first).pipe(
+        Context.add(OfferedAgain, (loaded, settings) => Effect.provide(make(loaded, settings, sandbox), context))
+      )
+    })
+  ).pipe(Layer.provide([files, httpClient, LinkClient.layer, responseMemory(settings)]), Layer.provide(platform))
 
 const responseMemory = ({ responseMemory: bytes }: OfferSettings): Layer.Layer<never> =>
   bytes === undefined ? Layer.empty : Layer.succeed(ResponseMemory, makeResponseMemory(bytes))

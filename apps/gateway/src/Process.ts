@@ -2,12 +2,14 @@
  * Runs a program as this process: with its signals and its exit code.
  *
  * The first SIGINT or SIGTERM interrupts the program, which then finishes the requests in flight. A
- * second one ends the process at once. SIGHUP, which says that the terminal was closed, is as
- * SIGTERM for a process with a terminal; any other continues.
+ * second one ends the process at once. SIGHUP asks a program that listens for it to read its
+ * settings again. When the terminal of a process is closed, SIGHUP is as SIGTERM.
  */
 import { Cause, Effect, Exit, Fiber } from "effect"
+import { EventEmitter } from "node:events"
 import { isatty } from "node:tty"
 import * as Crash from "./Crash.ts"
+import * as Signals from "./Signals.ts"
 
 /**
  * One Ctrl-C can arrive several times: the terminal sends it to every process of the group, and npm
@@ -30,7 +32,10 @@ export const run = (program: Effect.Effect<number, never, Crash.Crash>): void =>
   process.on("uncaughtException", (error, origin) =>
     crash.end(origin === "unhandledRejection" ? "an unhandled rejection" : "an uncaught exception", 1, error)
   )
-  const fiber = Effect.runFork(Effect.provideService(program, Crash.Crash, crash))
+  const signals = new EventEmitter<Signals.Events>()
+  const fiber = Effect.runFork(
+    program.pipe(Effect.provideService(Crash.Crash, crash), Effect.provideService(Signals.Signals, signals))
+  )
   // Node exits when it has no timer or socket to wait for, even if the fiber still runs.
   const keepAlive = setInterval(() => {}, 2_147_483_647)
   let signaled: number | undefined
@@ -46,16 +51,22 @@ export const run = (program: Effect.Effect<number, never, Crash.Crash>): void =>
   }
   process.on("SIGINT", onSignal)
   process.on("SIGTERM", onSignal)
-  // Node resets signals that nohup had ignored, and would end without a message. So a process
-  // without a terminal is taken for one that outlives it.
-  const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor))
+  // Node resets signals that nohup had ignored, and would end without a message. So a process that
+  // had no terminal is taken for one that outlives it.
+  const hasTerminal = () => [0, 1, 2].some((descriptor) => isatty(descriptor))
+  const hadTerminal = hasTerminal()
   process.on("SIGHUP", () => {
-    if (hasTerminal) {
+    // A closed terminal is none any more.
+    if (hadTerminal && !hasTerminal()) {
       console.error("The terminal was closed (SIGHUP). The gateway stops.")
       onSignal()
-    } else {
-      console.error("SIGHUP is ignored, because the gateway has no terminal. SIGTERM stops it.")
+    } else if (!signals.emit("reload")) {
+      console.error("SIGHUP is ignored: nothing can be reloaded now. SIGTERM stops the gateway.")
     }
+  })
+  // Without a listener, the signal would end the process.
+  process.on("SIGUSR2", () => {
+    if (!signals.emit("restart")) console.error("SIGUSR2 is ignored: only serve with --workers restarts them.")
   })
 
   fiber.addObserver((exit) => {

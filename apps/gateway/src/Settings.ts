@@ -256,24 +256,35 @@ const defaultOf = ({ defaultText }: Setting.Setting<unknown>): string =>
   defaultText === undefined ? "none" : String(defaultText)
 
 /**
- * A flag for each setting that has one. Its value stays text: {@link config} decodes it, whatever
- * its source.
+ * A flag for each setting that has one, and one for the file of each secret. Its value stays text:
+ * {@link config} decodes it, whatever its source.
  */
 export const flagsOf = (group: Setting.Group): Record<string, Flag.Flag<Option.Option<string>>> =>
   Object.fromEntries(
-    Setting.entries(group)
-      .filter(({ setting }) => setting.hasFlag)
-      .map(({ setting }) => [
-        setting.name,
-        Flag.String(setting.name).pipe(
-          Flag.withMetavar("value"),
-          Flag.withDescription(
-            `${setting.description}${separated(setting)}. Default ${defaultOf(setting)} (${setting.variable})`
-          ),
-          Flag.optional
-        )
-      ])
+    Setting.entries(group).flatMap(({ setting }) => [
+      ...(setting.hasFlag
+        ? [
+            flag(
+              setting.name,
+              "value",
+              `${setting.description}${separated(setting)}. Default ${defaultOf(setting)} (${setting.variable})`
+            )
+          ]
+        : []),
+      ...(setting.isSecret
+        ? [
+            flag(
+              Setting.fileFlagOf(setting),
+              "file",
+              `File with the value of ${setting.variable} (${Setting.fileVariableOf(setting)})`
+            )
+          ]
+        : [])
+    ])
   )
+
+const flag = (name: string, metavar: string, description: string) =>
+  [name, Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description), Flag.optional)] as const
 
 const separated = ({ isList }: Setting.Setting<unknown>): string => (isList ? ". Separated by commas" : "")
 
@@ -292,14 +303,20 @@ export const jsonSchema = (): JsonSchema.JsonSchema => {
   }
 }
 
+const code = (names: ReadonlyArray<string>): string => names.map((name) => `\`${name}\``).join(", ")
+
 /** The table in Markdown, as the documentation shows it. */
 export const markdown = (): string =>
   [
     "| Flag | Key in a file | Environment | Default | Allowed | Meaning |",
     "|---|---|---|---|---|---|",
     ...Setting.entries(all).map(({ path, setting }) => {
-      const flag = setting.hasFlag ? `\`--${setting.name}\`` : "none"
+      const flags = [
+        ...(setting.hasFlag ? [setting.name] : []),
+        ...(setting.isSecret ? [Setting.fileFlagOf(setting)] : [])
+      ]
+      const variables = [setting.variable, ...(setting.isSecret ? [Setting.fileVariableOf(setting)] : [])]
       const fallback = setting.defaultText === undefined ? "none" : `\`${setting.defaultText}\``
-      return `| ${flag} | \`${path.join(".")}\` | \`${setting.variable}\` | ${fallback} | ${setting.allowed} | ${setting.description} |`
+      return `| ${code(flags.map((name) => `--${name}`))} | \`${path.join(".")}\` | ${code(variables)} | ${fallback} | ${setting.allowed} | ${setting.description} |`
     })
   ].join("\n") + "\n"

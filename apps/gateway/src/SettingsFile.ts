@@ -9,6 +9,7 @@ import { findNodeAtLocation, getNodeValue, type Node, type ParseError, parseTree
 import { Failure } from "./Failure.ts"
 import * as Finding from "./Finding.ts"
 import * as ModelSettings from "./ModelSettings.ts"
+import * as SecretFile from "./SecretFile.ts"
 
 /** A setting's value in the file. */
 export interface Given {
@@ -128,6 +129,15 @@ const readGroup: (
     }
     if (Setting.isSetting(known)) {
       const value: unknown = getNodeValue(valueNode)
+      if (known.isSecret && valueNode.type === "object") {
+        const reference = yield* decodeReference(value, { onExcessProperty: "error" }).pipe(
+          Effect.mapError(
+            () => new Failure({ message: `${source} is not ${known.allowed}, or ${Setting.fileReference}.` })
+          )
+        )
+        given.push({ setting: known, ...(yield* SecretFile.read(reference.file, source)) })
+        continue
+      }
       const text = textOf(value, known)
       if (text === undefined) return yield* new Failure({ message: Setting.problem(known, source, value) })
       given.push({ setting: known, text, value, source })
@@ -157,6 +167,8 @@ const repetitionIn = ({ sourceAt }: Reading, node: Node, location: Finding.Locat
 }
 
 const decode = SchemaParser.decodeUnknownEffect(ModelSettings.ModelSettings)
+
+const decodeReference = SchemaParser.decodeUnknownEffect(ModelSettings.FileReference)
 
 const readModelSettings = Effect.fnUntraced(function* (reading: Reading) {
   const parts: Record<string, unknown> = {}

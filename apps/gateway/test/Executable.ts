@@ -24,6 +24,8 @@ export interface Running {
   readonly signal: (name: "SIGINT" | "SIGTERM" | "SIGKILL" | "SIGUSR2") => void
   /** All of stdout so far. */
   readonly printed: () => string
+  /** All of stderr so far. */
+  readonly logged: () => string
   /** Waits for a match in stdout. Fails with all output if the process ends first. */
   readonly prints: (pattern: RegExp) => Promise<RegExpExecArray>
 }
@@ -77,6 +79,7 @@ export const start = (
     ended,
     signal: (name) => void child.kill(name),
     printed: () => stdout,
+    logged: () => stderr,
     prints: async (pattern) => {
       for (;;) {
         const match = pattern.exec(stdout)

@@ -156,12 +156,13 @@ describe("settings", () => {
     }
   })
 
-  it("are all in the help of serve, except secrets without a flag", async () => {
+  it("are all in the help of serve, secrets without a flag by the flag of their file", async () => {
     const { code, stdout } = await run(["serve", "--help"])
     expect(code).toBe(0)
     for (const { setting } of declared) {
-      if (setting.hasFlag) expect(stdout).toContain(`--${setting.name} `)
-      expect([setting.name, stdout.includes(setting.variable)]).toEqual([setting.name, setting.hasFlag])
+      expect([setting.name, stdout.includes(`--${setting.name} `)]).toEqual([setting.name, setting.hasFlag])
+      expect(stdout).toContain(setting.variable)
+      if (setting.isSecret) expect(stdout).toMatch(new RegExp(`--${setting.name}-file .*${setting.variable}_FILE`))
     }
   })
 
@@ -314,7 +315,8 @@ describe("the JSON Schema of the settings file", () => {
     const schema = Settings.jsonSchema()
     // Users choose the names of upstreams, so the schema has no property for each adapter's own.
     for (const { path, setting } of declared.filter(({ path: [part] }) => part !== "upstreams")) {
-      expect(at(schema, path)).toHaveProperty("description", `${setting.description}. Allowed: ${setting.allowed}.`)
+      const allowed = `${setting.allowed}${setting.isSecret ? ', or { "file": "/run/secrets/name" }' : ""}`
+      expect(at(schema, path)).toHaveProperty("description", `${setting.description}. Allowed: ${allowed}.`)
     }
     expect(at(schema, ["port"])).toMatchObject({ type: "integer", minimum: 0, maximum: 65_535, default: 8787 })
     expect(at(schema, ["videos", "concurrency"])).toMatchObject({ type: "integer", minimum: 1, default: 32 })

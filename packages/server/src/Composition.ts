@@ -19,7 +19,7 @@ import * as RequestLog from "./accounting/RequestLog.ts"
 import * as ActivityHandlers from "./operations/ActivityHandlers.ts"
 import * as ByokHandlers from "./operations/ByokHandlers.ts"
 import * as FilesHandlers from "./operations/FilesHandlers.ts"
-import { type FileApis, FileProviders } from "./objects/FileProviders.ts"
+import type { FileApis } from "./objects/FileProviders.ts"
 import * as FileStore from "./objects/FileStore.ts"
 import * as LocalObjectStore from "./objects/LocalObjectStore.ts"
 import * as ObjectStore from "./objects/ObjectStore.ts"
@@ -50,12 +50,12 @@ import * as CallerCache from "./access/CallerCache.ts"
 import * as KeyResponses from "./access/KeyResponses.ts"
 import * as KeysHandlers from "./operations/KeysHandlers.ts"
 import * as KeyStore from "./access/KeyStore.ts"
-import * as ModelCatalog from "./routing/ModelCatalog.ts"
 import * as ModelsHandlers from "./operations/ModelsHandlers.ts"
 import * as FreeModelDays from "./accounting/FreeModelDays.ts"
 import * as AllowedProviderKeys from "./routing/AllowedProviderKeys.ts"
 import * as ProviderKeys from "./access/ProviderKeys.ts"
 import * as RateLimits from "./access/RateLimits.ts"
+import * as Reload from "./Reload.ts"
 import * as RateLimiterStore from "./storage/memory/RateLimiterStore.ts"
 import * as AccessLog from "./requests/AccessLog.ts"
 import * as RejectedRequests from "./requests/RejectedRequests.ts"
@@ -351,12 +351,11 @@ export const layer = ({ fileProviders = {}, objectStoreUrl, offers, redisUrl, ve
   )
   return Layer.mergeAll(layerHttp.pipe(Layer.provide(uploads)), running, parts, observed).pipe(
     Layer.provideMerge(jobs),
-    Layer.provideMerge(
-      Layer.mergeAll(ModelCatalog.layer(offers), limits, objects(data.dataDir, { objectStoreUrl }, uploads))
-    ),
+    Layer.provideMerge(Layer.mergeAll(limits, objects(data.dataDir, { objectStoreUrl }, uploads))),
     Layer.provide(counters(redisUrl)),
     Layer.provide([Readiness.layer, Scrape.layer]),
     Layer.provideMerge(layerStores(data)),
-    Layer.provide([Layer.succeed(StaticSite.StaticSite, web), Layer.succeed(FileProviders, fileProviders)])
+    Layer.provideMerge(Reload.layer({ offers, fileProviders })),
+    Layer.provide(Layer.succeed(StaticSite.StaticSite, web))
   )
 }

@@ -19,6 +19,7 @@ import type { Reconcile } from "./accounting/Reconcile.ts"
 import type { DestinationStore } from "./broadcast/DestinationStore.ts"
 import * as Composition from "./Composition.ts"
 import type { Lifecycle } from "./http/Lifecycle.ts"
+import type { Reload } from "./Reload.ts"
 import type { ObjectStoreError } from "./objects/ObjectStore.ts"
 import type { StorageError } from "./storage/sql/StorageError.ts"
 import type { WebhookSecrets } from "./webhooks/WebhookSecrets.ts"
@@ -79,7 +80,7 @@ export const layerStores: (
 export const layer: (
   options: Composition.Options
 ) => Layer.Layer<
-  Lifecycle | Stores,
+  Lifecycle | Reload | Stores,
   StartError,
   Etag.Generator | FileSystem | HttpPlatform.HttpPlatform | HttpServer.HttpServer | Path.Path
 > = Composition.layer

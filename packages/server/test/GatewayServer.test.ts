@@ -1,4 +1,5 @@
 import type { Lifecycle } from "../src/http/Lifecycle.ts"
+import type { Reload } from "../src/Reload.ts"
 import type { ObjectStoreError } from "../src/objects/ObjectStore.ts"
 import type { StorageError } from "../src/storage/sql/StorageError.ts"
 import { describe, expect, expectTypeOf, it } from "@effect/vitest"
@@ -66,7 +67,9 @@ describe("GatewayServer", () => {
   })
 
   it("provides the stores that a program may use beside the service and its lifecycle, and no other service", () => {
-    expectTypeOf<ProvidesOf<ReturnType<typeof GatewayServer.layer>>>().toEqualTypeOf<GatewayServer.Stores | Lifecycle>()
+    expectTypeOf<ProvidesOf<ReturnType<typeof GatewayServer.layer>>>().toEqualTypeOf<
+      GatewayServer.Stores | Lifecycle | Reload
+    >()
   })
 
   it.live("keeps connections open, after refusals too", () =>

@@ -48,6 +48,44 @@ import {
 export const variableOf = (name: string): string => name.toUpperCase().replaceAll("-", "_")
 
 /**
+ * The environment variable that names the file of a secret, as container images have them:
+ * `DATABASE_URL_FILE`.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const fileVariableOf = ({ variable }: Setting<unknown>): string => `${variable}_FILE`
+
+/**
+ * The flag that names the file of a secret, without its dashes: `database-url-file`.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const fileFlagOf = ({ name }: Setting<unknown>): string => `${name}-file`
+
+/**
+ * How a settings file names the file of a secret, for sentences.
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const fileReference = '{ "file": "/run/secrets/name" }'
+
+/**
+ * The JSON Schema of the name of a secret's file in a settings file.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export const fileReferenceSchema: JsonSchema.JsonSchema = {
+  type: "object",
+  properties: { file: { type: "string", minLength: 1 } },
+  required: ["file"],
+  additionalProperties: false
+}
+
+/**
  * The declaration of one setting.
  *
  * @category models
@@ -168,11 +206,14 @@ const declare = <A, Default>(name: string, declaration: Declaration<A, Default>)
     isSecret,
     hasFlag: declaration.hasFlag ?? !isSecret,
     read: (variable) => Config.withDefault(Config.schema(textSchema ?? schema, variable), fallback),
-    jsonSchema: () => ({
-      ...JsonSchema.toDocumentDraft07(Schema.toJsonSchemaDocument(schema)).schema,
-      description: `${description}. Allowed: ${allowed}.`,
-      ...(defaultText === undefined ? {} : { default: defaultText })
-    }),
+    jsonSchema: () => {
+      const ofValue = JsonSchema.toDocumentDraft07(Schema.toJsonSchemaDocument(schema)).schema
+      return {
+        ...(isSecret ? { anyOf: [ofValue, fileReferenceSchema] } : ofValue),
+        description: `${description}. Allowed: ${allowed}${isSecret ? `, or ${fileReference}` : ""}.`,
+        ...(defaultText === undefined ? {} : { default: defaultText })
+      }
+    },
     issueOf: (value) => (value === fallback ? undefined : Result.getOrUndefined(Result.flip(check(value))))
   }
 }

@@ -189,7 +189,18 @@ describe("the JSON Schema of settings", () => {
               pattern: "^http",
               description: "URL. Allowed: an HTTP URL."
             },
-            key: { type: "string", description: "Key. Allowed: a key of letters and digits." }
+            key: {
+              anyOf: [
+                { type: "string" },
+                {
+                  type: "object",
+                  properties: { file: { type: "string", minLength: 1 } },
+                  required: ["file"],
+                  additionalProperties: false
+                }
+              ],
+              description: 'Key. Allowed: a key of letters and digits, or { "file": "/run/secrets/name" }.'
+            }
           }
         }
       }

@@ -19,7 +19,6 @@ import { Vault } from "../../../packages/server/src/access/Vault.ts"
 import type { WorkspaceStore } from "../../../packages/server/src/access/WorkspaceStore.ts"
 import * as Composition from "../../../packages/server/src/Composition.ts"
 import * as GatewayServerConfig from "../../../packages/server/src/GatewayServerConfig.ts"
-import { FileProviders } from "../../../packages/server/src/objects/FileProviders.ts"
 import { type FileStore, objectOwner as filesOwner } from "../../../packages/server/src/objects/FileStore.ts"
 import { ObjectStore } from "../../../packages/server/src/objects/ObjectStore.ts"
 import * as ObjectSweep from "../../../packages/server/src/objects/ObjectSweep.ts"
@@ -175,7 +174,6 @@ export const start = (options: Options): Service => {
       Layer.mergeAll(
         Layer.succeed(SecureRandom.SecureRandom, SecureRandom.make(dice.bytes)),
         Layer.succeed(StaticSite.StaticSite, undefined),
-        Layer.succeed(FileProviders, {}),
         Layer.succeedContext(SyncFiles.audioThread),
         Layer.succeed(HttpServer.HttpServer, server),
         HttpPlatform.layer.pipe(Layer.provideMerge(Layer.succeed(FileSystem.FileSystem, SyncFiles.make(folder)))),

@@ -118,7 +118,7 @@ const update = Command.make(
           ...(changes.length === 0
             ? ["Its models and prices are as before."]
             : [changes.map((line) => `  ${Output.printable(line)}`).join("\n")]),
-          "A gateway that runs uses it after a restart."
+          "A gateway that runs uses it after SIGHUP, or after a restart."
         ].join("\n")
       )
     }).pipe(Effect.provide(Offers.layerServices))

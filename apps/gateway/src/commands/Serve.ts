@@ -6,7 +6,18 @@ import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/settings/Setting"
 import { Lifecycle } from "@model-gateway/server/Lifecycle"
 import { type Bootstrapped, WorkspaceStore } from "@model-gateway/server/WorkspaceStore"
-import { Console, type Context, Duration, Effect, Layer, Logger, Redacted, References } from "effect"
+import {
+  Console,
+  type Context,
+  Duration,
+  Effect,
+  type FileSystem,
+  Layer,
+  Logger,
+  type Path,
+  Redacted,
+  References
+} from "effect"
 import { Command } from "effect/cli"
 import { HttpServer } from "effect/http"
 import type { ServeError } from "effect/http/HttpServerError"
@@ -24,6 +35,7 @@ import { Offered } from "../Offered.ts"
 import * as Output from "../Output.ts"
 import * as SampleKeys from "../SampleKeys.ts"
 import * as Settings from "../Settings.ts"
+import * as SettingsReload from "../SettingsReload.ts"
 import * as Tls from "../Tls.ts"
 import { version } from "../Version.ts"
 
@@ -224,7 +236,7 @@ const stopping = Effect.fnUntraced(function* (
 })
 
 const running = Effect.fnUntraced(function* (
-  settings: LoadSettings.Ready,
+  { load, loaded, settings }: Started,
   connections: Connections.Connections,
   basePath: string | undefined,
   certificate: Tls.Reloader | undefined
@@ -258,16 +270,29 @@ const running = Effect.fnUntraced(function* (
     })
     yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
     if (made !== null) yield* Console.log(firstRun(made, base, settings))
+    yield* SettingsReload.onSignal({ load, started: loaded, certificate })
     return yield* certificate === undefined ? Effect.never : certificate.watch
-  }).pipe(Effect.onInterrupt(() => stopping(crash, settings, connections, lifecycle)))
+  }).pipe(
+    Effect.scoped,
+    Effect.onInterrupt(() => stopping(crash, settings, connections, lifecycle))
+  )
 })
+
+/** The settings of this run. */
+interface Started {
+  readonly loaded: LoadSettings.Loaded
+  readonly settings: LoadSettings.Ready
+  /** Reads the settings again. */
+  readonly load: Effect.Effect<LoadSettings.Loaded, Failure, FileSystem.FileSystem | Path.Path>
+}
 
 /** The `serve` command. */
 export const command = Command.make(
   "serve",
   { config: Settings.configFlag, settings: Settings.flagsOf(Settings.all) },
   Effect.fnUntraced(function* (input) {
-    const loaded = yield* LoadSettings.load(input.settings, input.config)
+    const load = LoadSettings.load(input.settings, input.config)
+    const loaded = yield* load
     const settings = yield* LoadSettings.read(loaded)
     const limits = yield* loaded.read(GatewayServerConfig.config)
     if (settings.migrate === "never") yield* Database.required(settings)
@@ -287,7 +312,7 @@ export const command = Command.make(
       settings.tls === undefined || certificate === undefined
         ? undefined
         : Tls.makeReloader(settings.tls, certificate, connections.setCertificate)
-    yield* running(settings, connections, limits.basePath, reloader).pipe(
+    yield* running({ load, loaded, settings }, connections, limits.basePath, reloader).pipe(
       Effect.provide(Layer.provide(service, [GatewayServerConfig.layer(limits)])),
       Effect.provide(
         Layer.provideMerge(yield* layerRunRecord(settings, connections, limits.basePath), layerLogs(settings))

@@ -13,8 +13,8 @@ import * as Base64 from "effect/encoding/Base64"
 import type { PlatformError } from "effect/PlatformError"
 import { SqlClient } from "effect/sql/SqlClient"
 import { hash } from "node:crypto"
-import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { syncFolder } from "../internal/syncFolder.ts"
+import * as LiveSecrets from "../LiveSecrets.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError } from "../storage/sql/StorageError.ts"
 import * as LogEvent from "../log/LogEvent.ts"
@@ -63,9 +63,15 @@ const masterKeyOf = Effect.fnUntraced(function* (base64: string, source: string)
   return { id: hash("sha256", bytes, "hex").slice(0, 16), key }
 })
 
+/** The master keys of the settings. */
+interface SettingsKeys {
+  readonly configured: MasterKey | undefined
+  readonly former: ReadonlyArray<MasterKey>
+}
+
 /** The master keys of the settings, and the one in the place. */
 const make = Effect.fnUntraced(function* (place: Place) {
-  const { byok } = yield* GatewayServerConfig
+  const secrets = yield* LiveSecrets.read
   const random = yield* SecureRandom
   const once = yield* Semaphore.make(1)
   let known: MasterKey | undefined
@@ -76,21 +82,27 @@ const make = Effect.fnUntraced(function* (place: Place) {
     return base64 === undefined ? undefined : (known = yield* masterKeyOf(base64, place.name))
   })
 
-  const configured = yield* Effect.cached(
-    byok.masterKey === undefined
-      ? Effect.succeed(undefined)
-      : masterKeyOf(Redacted.value(byok.masterKey), "the setting master-key")
-  )
+  /** The keys of the settings as they were when they were last read. */
+  let read: { readonly from: LiveSecrets.Secrets; readonly keys: SettingsKeys } | undefined
 
-  const former = yield* Effect.cached(
-    Effect.forEach(
-      byok.formerMasterKeys === undefined ? [] : Redacted.value(byok.formerMasterKeys).split(","),
-      (base64) => masterKeyOf(base64, "the setting former-master-keys")
-    )
-  )
+  const settingsKeys = Effect.gen(function* () {
+    const from = secrets()
+    if (read?.from === from) return read.keys
+    const { formerMasterKeys, masterKey } = from.byok
+    const keys: SettingsKeys = {
+      configured:
+        masterKey === undefined ? undefined : yield* masterKeyOf(Redacted.value(masterKey), "the setting master-key"),
+      former: yield* Effect.forEach(
+        formerMasterKeys === undefined ? [] : Redacted.value(formerMasterKeys).split(","),
+        (base64) => masterKeyOf(base64, "the setting former-master-keys")
+      )
+    }
+    read = { from, keys }
+    return keys
+  })
 
   const existing = Effect.gen(function* () {
-    return (yield* configured) ?? (yield* stored)
+    return (yield* settingsKeys).configured ?? (yield* stored)
   })
 
   const create = Effect.gen(function* () {
@@ -104,7 +116,8 @@ const make = Effect.fnUntraced(function* (place: Place) {
   const current = Effect.flatMap(existing, (key) => (key === undefined ? create : Effect.succeed(key)))
 
   const find = Effect.fnUntraced(function* (id: string) {
-    const key = [yield* configured, ...(yield* former)].find((key) => key?.id === id)
+    const { configured, former } = yield* settingsKeys
+    const key = [configured, ...former].find((key) => key?.id === id)
     if (key !== undefined) return key
     const created = yield* stored
     return created?.id === id ? created : undefined

@@ -4,7 +4,7 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
-import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as LiveSecrets from "../LiveSecrets.ts"
 import { NotReady, Readiness, type Report, words } from "../observability/Readiness.ts"
 import { Scrape } from "../observability/Scrape.ts"
 import { Lifecycle } from "./Lifecycle.ts"
@@ -50,11 +50,11 @@ const page = Effect.map(PrometheusMetrics.format(), (text) =>
 
 const metrics = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const refusalOf = MetricsAccess.make((yield* GatewayServerConfig).metricsToken)
+    const secrets = yield* LiveSecrets.read
     const { collect } = yield* Scrape
     const read = Effect.andThen(collect, page)
     const answer = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-      const refusal = refusalOf(request)
+      const refusal = MetricsAccess.refusalOf(request, secrets().metricsToken)
       return refusal === undefined ? read : Effect.fail(refusal)
     })
     yield* router.add("GET", "/metrics", answer)

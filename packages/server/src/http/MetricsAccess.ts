@@ -35,18 +35,18 @@ const isLocal = ({ headers, remoteAddress }: HttpServerRequest.HttpServerRequest
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** Why a request may not read the metrics. Undefined if it may. */
-export type MetricsAccess = (request: HttpServerRequest.HttpServerRequest) => Forbidden | Unauthorized | undefined
-
-/** Access with this token, or from this machine if there is none. */
-export const make = (token: Redacted.Redacted | undefined): MetricsAccess => {
-  if (token === undefined) return (request) => (isLocal(request) ? undefined : notFromHere)
-  const expected = digest(Redacted.value(token))
-  return ({ headers }) => {
-    const credential = headers["authorization"]
-    if (credential === undefined) return missing
-    const [, given] = /^bearer +(\S+)$/i.exec(credential) ?? []
-    // Digests have equal lengths, and the comparison takes constant time.
-    return given !== undefined && timingSafeEqual(digest(given), expected) ? undefined : wrong
-  }
+/**
+ * Why a request may not read the metrics. Undefined if it may: it has the token or, if there is
+ * none, is from this machine.
+ */
+export const refusalOf = (
+  request: HttpServerRequest.HttpServerRequest,
+  token: Redacted.Redacted | undefined
+): Forbidden | Unauthorized | undefined => {
+  if (token === undefined) return isLocal(request) ? undefined : notFromHere
+  const credential = request.headers["authorization"]
+  if (credential === undefined) return missing
+  const [, given] = /^bearer +(\S+)$/i.exec(credential) ?? []
+  // Digests have equal lengths, and the comparison takes constant time.
+  return given !== undefined && timingSafeEqual(digest(given), digest(Redacted.value(token))) ? undefined : wrong
 }

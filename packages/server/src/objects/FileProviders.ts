@@ -11,9 +11,9 @@ import { Context } from "effect"
 /** The files of each provider. Absent: the gateway does not call it. */
 export type FileApis = { readonly [Provider in FileProvider]?: FileApi }
 
-/** The providers of this gateway. Default: none. */
-export const FileProviders = Context.Reference<FileApis>("@model-gateway/server/objects/FileProviders", {
-  defaultValue: () => ({})
+/** The providers of this gateway as they are now, which a reload may replace. Default: none. */
+export const FileProviders = Context.Reference<() => FileApis>("@model-gateway/server/objects/FileProviders", {
+  defaultValue: () => () => ({})
 })
 
 /** The names under which callers store their keys for files. */

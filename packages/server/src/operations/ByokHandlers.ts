@@ -77,10 +77,12 @@ const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 const make = Effect.gen(function* () {
   const keys = yield* ProviderKeys
   const workspaceOf = yield* CallerWorkspace.make
-  const known = providersOf(yield* ModelCatalog, yield* FileProviders.FileProviders)
+  const catalog = yield* ModelCatalog
+  const apis = yield* FileProviders.FileProviders
 
   const create = Effect.fnUntraced(function* (request: typeof Byok.CreateRequest.Type) {
     const { id, organizationId } = yield* workspaceOf(request.workspace_id)
+    const known = providersOf(catalog, apis())
     if (!known.includes(request.provider)) {
       return yield* invalid([{ path: "provider", message: `Expected one of ${known.join(", ")}` }])
     }

@@ -92,12 +92,21 @@ const make = Effect.gen(function* () {
   const router = yield* Router
   const { id: processId } = yield* ProcessInstance
   const allowedKeys = yield* AllowedProviderKeys.AllowedProviderKeys
-  const models = new Map(catalog.all.map((entry) => [entry, toModel(basePath, entry)]))
+  const models = new WeakMap<Entry, ReturnType<typeof toModel>>()
   const providerKeys = Effect.flatMap(currentCaller, (caller) => allowedKeys.of(caller))
+
+  /** A model as the list has it. Made once, because lists are long. */
+  const modelOf = (entry: Entry) => {
+    const known = models.get(entry)
+    if (known !== undefined) return known
+    const model = toModel(basePath, entry)
+    models.set(entry, model)
+    return model
+  }
 
   const list = (keys: AllowedProviderKeys.Keys, query: Models.ListOptions) =>
     usable(catalog.all, keys)
-      .map((entry) => models.get(entry) ?? toModel(basePath, entry))
+      .map(modelOf)
       .filter((model) => matches(model, query))
 
   const find = Effect.fnUntraced(function* (author: string, slug: string) {

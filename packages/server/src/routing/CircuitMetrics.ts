@@ -12,13 +12,14 @@ import { ModelCatalog } from "./ModelCatalog.ts"
 
 const make = Effect.gen(function* () {
   const { state } = yield* CircuitBreaker.CircuitBreakerStore
-  const { all } = yield* ModelCatalog
-  const candidates = all.flatMap(({ offers }) => offers.flatMap(Candidate.ofGateway))
-  const update = Effect.forEach(
-    candidates,
-    (candidate) =>
-      Effect.flatMap(state(Candidate.keyOf(candidate)), (found) => Metrics.circuitIs(candidate.offer, found)),
-    { concurrency: 16, discard: true }
+  const catalog = yield* ModelCatalog
+  const update = Effect.suspend(() =>
+    Effect.forEach(
+      catalog.all.flatMap(({ offers }) => offers.flatMap(Candidate.ofGateway)),
+      (candidate) =>
+        Effect.flatMap(state(Candidate.keyOf(candidate)), (found) => Metrics.circuitIs(candidate.offer, found)),
+      { concurrency: 16, discard: true }
+    )
   )
   return [{ name: "circuits", update }]
 })

@@ -76,5 +76,20 @@ export const make = (offers: Offers): ModelCatalog["Service"] => {
   })
 }
 
+/** A catalog that may be replaced: each call asks the one that is current then. */
+export const delegate = (current: () => ModelCatalog["Service"]): ModelCatalog["Service"] =>
+  ModelCatalog.of({
+    rerank: (id) => current().rerank(id),
+    transcription: (id) => current().transcription(id),
+    video: (id) => current().video(id),
+    kindsOf: (id) => current().kindsOf(id),
+    get all() {
+      return current().all
+    },
+    get videos() {
+      return current().videos
+    }
+  })
+
 /** The catalog of the given offers. */
 export const layer = (offers: Offers): Layer.Layer<ModelCatalog> => Layer.sync(ModelCatalog, () => make(offers))

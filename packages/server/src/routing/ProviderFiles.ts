@@ -84,7 +84,7 @@ export const make = Effect.gen(function* () {
   /** The provider's files and the first key that the caller may use for them. */
   const grantOf = Effect.fnUntraced(function* (provider: FileProvider, workspaceId: string) {
     const caller = yield* currentCaller
-    const api = apis[provider]
+    const api = apis()[provider]
     const { guardrail } = caller
     if (api !== undefined && guardrail !== null && !allowsProvider(guardrail, api.provider)) {
       return yield* forbidden(

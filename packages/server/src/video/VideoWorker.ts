@@ -305,8 +305,8 @@ export const layerBackground = (
       const worker = yield* make(options)
       const queue = yield* VideoQueue
       const { videos } = yield* GatewayServerConfig
-      const offers = (yield* ModelCatalog).videos.flatMap((model) => model.offers)
-      const providers = new Set(offers.map(({ provider }) => provider))
+      const catalog = yield* ModelCatalog
+      const scope = yield* Effect.scope
       // The queue delivers the message again with a growing delay. The pause here is for a queue
       // that itself fails.
       const failed = (cause: Cause.Cause<UnresolvedVideo.NotResolved | StorageError>) =>
@@ -321,8 +321,16 @@ export const layerBackground = (
         Effect.catchCause(failed),
         Effect.forever
       )
-      const takers = VideoSlots.maxJobs(videos.concurrency, Math.max(1, providers.size))
-      yield* Effect.forEach(Array.from({ length: takers }), () => Effect.forkScoped(taker), { discard: true })
+      let takers = 0
+      /** A reload may have added providers. */
+      const addTakers = Effect.gen(function* () {
+        const offers = catalog.videos.flatMap((model) => model.offers)
+        const providers = new Set(offers.map(({ provider }) => provider))
+        const wanted = VideoSlots.maxJobs(videos.concurrency, Math.max(1, providers.size))
+        for (; takers < wanted; takers++) yield* Effect.forkIn(taker, scope)
+      })
+      yield* addTakers
+      yield* addTakers.pipe(Effect.delay("5 seconds"), Effect.forever, Effect.forkScoped)
       yield* worker.expireOverdue.pipe(
         Effect.catch((error) =>
           LogEvent.log("video_job_failed", `Overdue video jobs could not be expired: ${error.message}`)

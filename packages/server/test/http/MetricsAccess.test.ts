@@ -10,10 +10,11 @@ const token = "9f2c5a7e-scrape.me_please~1234567890"
 
 /** The status with which somebody at this address is refused; undefined where they may read. */
 const refused = (given: string | undefined, peer: string | undefined, headers: Record<string, string> = {}) =>
-  MetricsAccess.make(given === undefined ? undefined : Redacted.make(given))(
+  MetricsAccess.refusalOf(
     HttpServerRequest.fromWeb(new Request("http://gateway.test/metrics", { headers })).modify({
       remoteAddress: Option.fromNullishOr(peer)
-    })
+    }),
+    given === undefined ? undefined : Redacted.make(given)
   )?.error.code
 
 describe("the metrics, without a token", () => {

@@ -1,0 +1,70 @@
+/**
+ * Reads the settings again at SIGHUP: upstreams, models, the catalog, secrets and the certificate. If anything is
+ * wrong with them, the former ones stay in force.
+ */
+import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
+import { Reload } from "@model-gateway/server/Reload"
+import * as Setting from "@model-gateway/settings/Setting"
+import { Effect, Queue } from "effect"
+import * as Catalog from "./Catalog.ts"
+import type { Failure } from "./Failure.ts"
+import * as LoadSettings from "./LoadSettings.ts"
+import { OfferedAgain } from "./OfferedAgain.ts"
+import * as Settings from "./Settings.ts"
+import * as Signals from "./Signals.ts"
+import type * as Tls from "./Tls.ts"
+
+const { anthropicBaseUrl, catalog, upstreams } = Settings.declarations
+const { byok, metricsToken } = GatewayServerConfig.declarations
+
+/** The settings that a reload applies. All others are of the process as it started. */
+const reloadable = new Set(
+  Setting.entries({ anthropicBaseUrl, byok, catalog, metricsToken, upstreams }).map(({ setting }) => setting.variable)
+)
+
+/** The names of the settings that only a restart applies, as the user finds them in the documentation. */
+const needingRestart = (loaded: LoadSettings.Loaded, started: LoadSettings.Loaded): ReadonlyArray<string> =>
+  loaded
+    .changedFrom(started)
+    .filter(({ variable }) => !reloadable.has(variable))
+    .map(({ name }) => name)
+
+interface Options<R> {
+  /** Reads the settings. */
+  readonly load: Effect.Effect<LoadSettings.Loaded, Failure, R>
+  /** The settings with which the process started. */
+  readonly started: LoadSettings.Loaded
+  /** The certificate, which is in files of its own. */
+  readonly certificate: Tls.Reloader | undefined
+}
+
+const reload = Effect.fnUntraced(
+  function* <R>({ load, started }: Options<R>) {
+    const loaded = yield* load
+    const settings = yield* LoadSettings.read(loaded)
+    const secrets = yield* loaded.read(GatewayServerConfig.config)
+    const offered = yield* (yield* OfferedAgain)(loaded, settings)
+    const { fileProviders, offers } = offered
+    yield* (yield* Reload)({ offers, fileProviders, secrets })
+    yield* Effect.logInfo(`The settings were read again.\n${Catalog.summary(offered)}`)
+    const changed = needingRestart(loaded, started)
+    if (changed.length > 0) {
+      yield* Effect.logWarning(`These settings were changed and need a restart: ${changed.join(", ")}`)
+    }
+  },
+  Effect.catch(({ message }: Failure) =>
+    Effect.logError(`The settings were not read again, and the former ones stay in force: ${message}`)
+  )
+)
+
+/** Reads them again at each signal until the scope closes. Signals during a reload count as one. */
+export const onSignal = Effect.fnUntraced(function* <R>(options: Options<R>) {
+  const asked = yield* Queue.sliding<void>(1)
+  yield* Signals.on("reload", () => void Queue.offerUnsafe(asked, undefined))
+  yield* Queue.take(asked).pipe(
+    Effect.andThen(options.certificate?.reload ?? Effect.void),
+    Effect.andThen(reload(options)),
+    Effect.forever,
+    Effect.forkScoped
+  )
+})

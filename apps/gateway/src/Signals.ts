@@ -1,0 +1,23 @@
+/** Signals that ask a process for something else than its end. */
+import { Context, Effect, type Scope } from "effect"
+import { EventEmitter } from "node:events"
+
+/** What they ask for. SIGHUP: read the settings again. SIGUSR2: replace the worker processes. */
+export interface Events {
+  readonly reload: []
+  readonly restart: []
+}
+
+/** The signals of this process. Default: there are none. */
+export const Signals = Context.Reference<EventEmitter<Events>>("@model-gateway/gateway/Signals", {
+  defaultValue: () => new EventEmitter()
+})
+
+/** Calls the listener at each signal of this kind until the scope closes. */
+export const on = (kind: keyof Events, listener: () => void): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.flatMap(Signals, (signals) =>
+    Effect.acquireRelease(
+      Effect.sync(() => void signals.on(kind, listener)),
+      () => Effect.sync(() => void signals.off(kind, listener))
+    )
+  )
