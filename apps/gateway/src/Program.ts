@@ -5,6 +5,7 @@ import { CliConfig, Command, GlobalFlag } from "effect/cli"
 import * as Backup from "./commands/Backup.ts"
 import * as Byok from "./commands/Byok.ts"
 import * as Credits from "./commands/Credits.ts"
+import * as Doctor from "./commands/Doctor.ts"
 import * as Keys from "./commands/Keys.ts"
 import * as Migrate from "./commands/Migrate.ts"
 import * as Models from "./commands/Models.ts"
@@ -26,6 +27,7 @@ const command = Command.make("model-gateway").pipe(
     Migrate.command,
     Backup.command,
     Backup.restore,
+    Doctor.command,
     SettingsCommand.command
   ])
 )

@@ -1,0 +1,105 @@
+import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
+import { Schema } from "effect"
+import { chmodSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { expect, it, onTestFinished } from "vitest"
+import { run } from "./Commands.ts"
+import { folder } from "./Executable.ts"
+
+const decode = Schema.decodeUnknownSync(
+  Schema.fromJsonString(
+    Schema.Struct({
+      status: Schema.String,
+      findings: Schema.Array(
+        Schema.Struct({
+          check: Schema.String,
+          status: Schema.String,
+          message: Schema.String,
+          command: Schema.optionalKey(Schema.String)
+        })
+      )
+    })
+  )
+)
+
+/** The problems by their checks, each with its command. */
+const problemsOf = async (dataDir: string, environment: Record<string, string> = {}, ...args: Array<string>) => {
+  const { code, stderr, stdout } = await run(["doctor", "--json", "--data-dir", dataDir, ...args], environment)
+  expect(stderr).toBe("")
+  const { findings, status } = decode(stdout)
+  const problems = findings.filter((finding) => finding.status === "problem")
+  expect([code, status]).toEqual(problems.length === 0 ? [0, "ok"] : [1, "problem"])
+  return Object.fromEntries(problems.map(({ check, command, message }) => [check, `${message} | ${command ?? ""}`]))
+}
+
+it("doctor finds nothing wrong with a new gateway, and creates nothing where there is none", async () => {
+  const missing = join(folder(), "data")
+  expect(await problemsOf(missing)).toEqual({
+    database: `There is no database in ${missing}. Choose its folder with --data-dir, or create it. | model-gateway serve`
+  })
+  expect(existsSync(missing)).toBe(false)
+  await run(["keys", "create", "--data-dir", missing])
+  expect(await problemsOf(missing)).toEqual({})
+  const { code, stdout } = await run(["doctor", "--data-dir", missing])
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^ok +software +Model Gateway \S+ on Node \S+\.\n/)
+  expect(stdout).toMatch(/\n\nNo problems\.\n$/)
+})
+
+it("doctor names each problem with a sentence and a command, and mends none", async () => {
+  const dataDir = folder()
+  const file = join(dataDir, "gateway.db")
+  await run(["keys", "create", "--data-dir", dataDir])
+  const sql = (statement: string) => {
+    const database = new DatabaseSync(file)
+    database.exec(statement)
+    database.close()
+  }
+  sql(`UPDATE workspaces SET balance_micro = balance_micro + 1;
+    INSERT INTO reservations (id, state, key_hash, workspace_id, operation, model, amount_micro, is_byok, day_start, reserved_at)
+      VALUES ('r', 'abandoned', 'k', 'w', 'rerank', 'm', 1, 0, 0, 0);
+    INSERT INTO webhook_secrets (workspace_id, secrets, updated_at)
+      SELECT id, '{"masterKeyId":"0123456789abcdef","dataKey":"a","secret":"b"}', 0 FROM workspaces`)
+  mkdirSync(join(dataDir, "files"))
+  writeFileSync(join(dataDir, "sample.env"), "")
+  chmodSync(join(dataDir, "sample.env"), 0o644)
+  chmodSync(dataDir, 0o755)
+  const future = Date.now() / 1000 + 3600
+  utimesSync(file, future, future)
+  const problems = await problemsOf(dataDir, {
+    MODEL_GATEWAY_DISK_RESERVE: "1000000GiB",
+    REDIS_URL: "redis://127.0.0.1:1"
+  })
+  expect(Object.keys(problems).toSorted()).toEqual(
+    ["clock", "disk", "files", "ledger", "master_key", "permissions", "redis", "reservations"].toSorted()
+  )
+  expect(problems["reservations"]).toMatch(/^There is 1 abandoned reservation: .* \| model-gateway reconcile$/)
+  expect(problems["master_key"]).toContain("encrypted with the master key 0123456789abcdef")
+  expect(problems["clock"]).toContain("the clock of this machine was set back")
+  expect(problems["files"]).toContain("Files cannot be stored")
+
+  sql("DELETE FROM schema_migrations")
+  expect((await problemsOf(dataDir))["schema"]).toMatch(/: 0001_tables.* did not run\. \| model-gateway migrate$/)
+  sql("INSERT INTO schema_migrations (migration_id, name) VALUES (1, 'tables'), (9000, 'later_needs_9000')")
+  expect((await problemsOf(dataDir))["database"]).toContain("A newer version has upgraded the database")
+  writeFileSync(file, "no database".repeat(1000))
+  rmSync(`${file}-wal`, { force: true })
+  expect((await problemsOf(dataDir))["database"]).toContain("cannot be used")
+
+  const { settings } = await problemsOf(dataDir, { MODEL_GATEWAY_PORT: "many" })
+  expect(settings).toMatch(/^MODEL_GATEWAY_PORT in the environment .* \| model-gateway settings check$/)
+})
+
+it("doctor --upstreams says which upstream refuses the key of the gateway", async () => {
+  const double = await startCohereDouble({ keys: ["co-right"] })
+  onTestFinished(() => double.close())
+  const dataDir = folder()
+  await run(["keys", "create", "--data-dir", dataDir])
+  const environment = (key: string) => ({ COHERE_BASE_URL: double.url, COHERE_API_KEY: key })
+  expect(await problemsOf(dataDir, environment("co-wrong"))).toEqual({})
+  const { upstreams } = await problemsOf(dataDir, environment("co-wrong"), "--upstreams")
+  expect(upstreams).toMatch(/^cohere refuses the key of the gateway: /)
+  expect(upstreams).not.toContain("co-wrong")
+  expect(await problemsOf(dataDir, environment("co-right"), "--upstreams")).toEqual({})
+})
