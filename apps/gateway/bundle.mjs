@@ -4,14 +4,14 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { rolldown } from "rolldown"
-import { fonts } from "../../packages/sandbox/dist/internal/titleCardFonts.js"
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, "../..")
 const to = join(here, "bundle")
 const sandbox = join(root, "packages/sandbox")
+const { fonts } = await import(pathToFileURL(join(sandbox, "dist/internal/titleCardFonts.js")).href)
 const fromSandbox = createRequire(join(sandbox, "package.json"))
 const readJson = (path) => JSON.parse(readFileSync(path, "utf8"))
 
@@ -31,6 +31,8 @@ const moved = {
   "packages/mcp/dist/internal/version.js": [`"../../package.json"`, `"../package.json"`],
   "packages/offers/dist/internal/audioThread.js": ["`./audioWorker.", "`./audioWorker."],
   "packages/sandbox/dist/TitleCard.js": ["`./internal/titleCardWorker.", "`./titleCardWorker."],
+  // It looks for a package, which is beside the bundle.
+  "packages/sandbox/dist/internal/canvas.js": ["createRequire(import.meta.url)", "createRequire(import.meta.url)"],
   "packages/sandbox/dist/internal/titleCardLettering.js": [
     "resolve(file)",
     `resolve(file.replace(/.*\\//, "./fonts/"))`

@@ -34,6 +34,7 @@ import {
 import { ignored } from "@model-gateway/offers/Video"
 import { Effect, type Scope, Stream } from "effect"
 import * as Bm25 from "./Bm25.ts"
+import * as Canvas from "./internal/canvas.ts"
 import * as Colors from "./Colors.ts"
 import * as Renders from "./internal/titleCardRenders.ts"
 import * as SandboxStatus from "./SandboxStatus.ts"
@@ -235,7 +236,8 @@ const statusOffers: Offers = [
 
 /**
  * Every offer of the sandbox. Title cards are rendered in processes of their own; closing the scope
- * ends every render.
+ * ends every render. Without the package `@napi-rs/canvas`, or its native part for this platform, the
+ * models that draw or read images are not offered, and a warning says so.
  *
  * @example
  * ```ts
@@ -255,13 +257,24 @@ export const make = (options?: TitleCardVideo.Options): Effect.Effect<Offers, ne
   Effect.gen(function* () {
     const renders = yield* Renders.make(options)
     const colors = yield* Colors.make
+    const drawn: Offers = [
+      ranker("sandbox/colors", "Colors of images", 1000, { image_documents: true }, colors),
+      titleCard(TitleCardVideo.of(renders)),
+      upscaler(TitleCardUpscaler.make(renders))
+    ]
+    const canDraw = Canvas.isInstalled()
+    if (!canDraw) {
+      const models = drawn.map(({ publicId }) => publicId).join(", ")
+      yield* Effect.logWarning(
+        `${models} are not offered, because ${Canvas.name} is not installed for this platform. Install it beside this program: ` +
+          `npm install ${Canvas.name}, with --global if the program is installed so.`
+      )
+    }
     return [
       bm25("sandbox/bm25", "BM25", 1000),
       bm25("sandbox/bm25:free", "BM25 (free)", 0),
-      ranker("sandbox/colors", "Colors of images", 1000, { image_documents: true }, colors),
+      ...(canDraw ? drawn : []),
       tones,
-      titleCard(TitleCardVideo.of(renders)),
-      upscaler(TitleCardUpscaler.make(renders)),
       ...statusOffers
     ]
   })

