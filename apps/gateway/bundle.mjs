@@ -1,7 +1,7 @@
 // Makes the folder that is published, `bundle`: the executable with all of its libraries, except the
 // one with native code. `pnpm pack` runs it (`prepack`). It needs a build of all packages and of the
 // sample. Decision 22 has the reasons and the figures.
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
@@ -140,29 +140,15 @@ const manifest = {
 }
 writeFileSync(join(to, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
 
-/** The folder of the package that a file belongs to. */
-const packageOf = (file) => {
-  let folder = dirname(file)
-  while (!existsSync(join(folder, "package.json")) || readJson(join(folder, "package.json")).name === undefined) {
-    folder = dirname(folder)
-  }
-  return folder
+/** The folders of the libraries that a file of the bundle comes from. */
+const libraries = new Set()
+const inLibrary = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/
+const add = (file) => {
+  const [folder] = inLibrary.exec(file) ?? []
+  if (folder !== undefined) libraries.add(folder)
 }
-
-/** Bytes of the bundle by the package that they come from. */
-const sizes = new Map()
-const add = (file, bytes) => {
-  const folder = packageOf(file)
-  sizes.set(folder, (sizes.get(folder) ?? 0) + bytes)
-}
-for (const chunk of output) {
-  if (chunk.type !== "chunk") continue
-  for (const [id, { code }] of Object.entries(chunk.modules)) if (existsSync(id)) add(id, code?.length ?? 0)
-}
-for (const file of [encoder, ...fonts.map(({ file }) => file)]) {
-  const path = fromSandbox.resolve(file)
-  add(path, readFileSync(path).length)
-}
+for (const chunk of output) if (chunk.type === "chunk") chunk.moduleIds.forEach(add)
+for (const file of [encoder, ...fonts.map(({ file }) => file)]) add(fromSandbox.resolve(file))
 
 /** The licenses of what may be in it. OFL-1.1 is that of the fonts. */
 const allowed = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "OFL-1.1"]
@@ -181,12 +167,11 @@ const notice = (folder) => {
   ]
 }
 
-const others = Array.from(sizes.keys()).filter((folder) => folder.includes("node_modules"))
 writeFileSync(
   join(to, "THIRD-PARTY-NOTICES.md"),
   [
     "# Libraries that the executable contains",
     "`dist/assets/openapi-explorer.LICENSE` is the license of the API reference's script.",
-    ...others.map(notice).toSorted().flat()
+    ...Array.from(libraries, notice).toSorted().flat()
   ].join("\n\n") + "\n"
 )
