@@ -25,9 +25,9 @@ it("finds commands in the guides", () => {
   expect(commands.length).toBeGreaterThan(8)
 })
 
-it.each(commands)("%s runs in a clone", (command) => {
+it.each(commands)("%s runs in a clone, or is the published package", (command) => {
   const [, script] = /^npm (?:run (?:--silent )?)?([a-z]+)/.exec(command) ?? []
-  if (script === undefined) expect(command).toMatch(/^(?:curl|export) /)
+  if (script === undefined) expect(command).toMatch(/^(?:curl|export|npx @model-gateway\/gateway) /)
   else expect(scripts).toContain(script)
 })
 
