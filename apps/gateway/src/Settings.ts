@@ -28,6 +28,23 @@ const PublicUrl = Schema.String.check(
   )
 )
 
+const HttpUrl = Schema.String.check(
+  Schema.makeFilter((text) => /^https?:\/\//.test(text) && URL.canParse(text) && !/[?#]/.test(text))
+)
+
+const isPair = (pair: string): boolean => {
+  const [, value] = /^\s*[\w.!#$%&'*+^`|~-]+\s*=([\x20-\x7e]*)$/.exec(pair) ?? []
+  if (value === undefined) return false
+  try {
+    return !/\p{Cc}/u.test(decodeURIComponent(value))
+  } catch {
+    return false
+  }
+}
+
+/** Pairs of OpenTelemetry's variables. Their values are in percent-encoding. */
+const Pairs = Schema.String.check(Schema.makeFilter((text) => text.split(",").every(isPair)))
+
 /** The settings of the upstream that an adapter has of its own, under the adapter's name. */
 const ownUpstream = ({ credential, defaultBaseUrl, name, title }: AnyAdapter, variables: Variables) => ({
   apiKey: Setting.secret(`${name}-api-key`, {
@@ -217,6 +234,65 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
     default: "Info",
     description: "Minimum log level"
   }),
+  /** The standard variables of OpenTelemetry. */
+  traces: {
+    endpoint: Setting.text("traces-endpoint", {
+      variable: "OTEL_EXPORTER_OTLP_ENDPOINT",
+      schema: HttpUrl,
+      allowed: "an http or https URL, such as http://127.0.0.1:4318",
+      default: undefined,
+      description:
+        "OpenTelemetry collector that gets the spans of requests, at the path /v1/traces below this URL. Without it, there are no spans"
+    }),
+    headers: Setting.secret("traces-headers", {
+      variable: "OTEL_EXPORTER_OTLP_HEADERS",
+      schema: Schema.Redacted(Pairs),
+      allowed: "pairs separated by commas, such as authorization=Bearer%20token",
+      description: "Headers for the collector, with values in percent-encoding"
+    }),
+    protocol: Setting.literals("traces-protocol", ["http/protobuf", "http/json"], {
+      variable: "OTEL_EXPORTER_OTLP_PROTOCOL",
+      default: "http/protobuf",
+      description: "Form of the spans. A collector accepts both"
+    }),
+    serviceName: Setting.text("traces-service-name", {
+      variable: "OTEL_SERVICE_NAME",
+      allowed: "a name",
+      default: "model-gateway",
+      description: "Name of the service in its spans"
+    }),
+    resourceAttributes: Setting.text("traces-resource-attributes", {
+      variable: "OTEL_RESOURCE_ATTRIBUTES",
+      schema: Pairs,
+      allowed: "pairs separated by commas, such as deployment.environment.name=production",
+      default: undefined,
+      description: "Attributes of the service in its spans, with values in percent-encoding"
+    }),
+    sampler: Setting.literals(
+      "traces-sampler",
+      [
+        "parentbased_always_on",
+        "parentbased_traceidratio",
+        "parentbased_always_off",
+        "always_on",
+        "traceidratio",
+        "always_off"
+      ],
+      {
+        variable: "OTEL_TRACES_SAMPLER",
+        default: "parentbased_always_on",
+        description:
+          "Which traces are sent. With `parentbased_…`, a trace that the caller began is sent exactly if the caller sends it. Choose another one if you do not trust callers"
+      }
+    ),
+    samplerRatio: Setting.number("traces-sampler-ratio", {
+      variable: "OTEL_TRACES_SAMPLER_ARG",
+      minimum: 0,
+      maximum: 1,
+      default: 1,
+      description: "Share of the traces that the sampler `traceidratio` sends"
+    })
+  },
   /** In the settings file they are a part of {@link ModelSettings}. */
   anthropicBaseUrl: Setting.text("anthropic-base-url", {
     variable: "ANTHROPIC_BASE_URL",

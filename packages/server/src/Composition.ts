@@ -40,6 +40,7 @@ import * as FailureLog from "./observability/FailureLog.ts"
 import * as Health from "./http/Health.ts"
 import * as Lifecycle from "./http/Lifecycle.ts"
 import * as RequestMiddleware from "./http/RequestMiddleware.ts"
+import * as RequestSpans from "./http/RequestSpans.ts"
 import * as StaticSite from "./site/StaticSite.ts"
 import * as UploadFolder from "./objects/UploadFolder.ts"
 import * as Idempotency from "./admission/Idempotency.ts"
@@ -143,7 +144,7 @@ const served = HttpRouter.serve(routes, {
  * requests in flight finish within the HTTP server's `gracefulShutdownTimeout` (use 30 seconds).
  */
 export const layerHttp = Lifecycle.layerStopFirst.pipe(
-  Layer.provideMerge(served),
+  Layer.provideMerge(served.pipe(Layer.provide(RequestSpans.layer))),
   Layer.provideMerge(Lifecycle.layer),
   Layer.provide(FailureLog.layer())
 )

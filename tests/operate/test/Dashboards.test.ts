@@ -5,6 +5,7 @@
 import { freePort } from "@model-gateway/test-services/FreePort"
 import { type Gateway, type Running, start, startGateway } from "@model-gateway/test-services/GatewayProcess"
 import { prometheusPrograms } from "@model-gateway/test-services/Prometheus"
+import { Schema } from "effect"
 import { execFile } from "node:child_process"
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -17,6 +18,49 @@ const run = promisify(execFile)
 const deploy = join(import.meta.dirname, "..", "..", "..", "deploy")
 const programs = prometheusPrograms()
 const token = "metrics-token-of-a-test"
+
+const decodeResult = Schema.decodeSync(
+  Schema.fromJsonString(
+    Schema.Union([
+      Schema.Struct({
+        status: Schema.Literal("success"),
+        data: Schema.Struct({ result: Schema.Array(Schema.Unknown) })
+      }),
+      Schema.Struct({ status: Schema.Literal("error"), error: Schema.String })
+    ])
+  )
+)
+
+const decodeRules = Schema.decodeSync(
+  Schema.fromJsonString(
+    Schema.Struct({
+      data: Schema.Struct({
+        groups: Schema.Array(
+          Schema.Struct({
+            rules: Schema.Array(
+              Schema.Struct({
+                name: Schema.String,
+                query: Schema.String,
+                health: Schema.String,
+                lastError: Schema.optionalKey(Schema.String)
+              })
+            )
+          })
+        )
+      })
+    })
+  )
+)
+
+const decodeAlerts = Schema.decodeSync(
+  Schema.fromJsonString(
+    Schema.Struct({
+      data: Schema.Struct({
+        alerts: Schema.Array(Schema.Struct({ labels: Schema.Record(Schema.String, Schema.String) }))
+      })
+    })
+  )
+)
 
 /**
  * What has no data here: there is no Postgres, no broadcast destination, no request that cost more
@@ -95,19 +139,12 @@ describe.skipIf(programs === undefined)("the files of deploy", () => {
     }
   }
 
-  const ask = async (
-    path: string
-  ): Promise<{ readonly status: string; readonly error?: string; readonly data: never }> =>
-    JSON.parse(await (await fetch(`${origin}/api/v1/${path}`)).text())
+  const ask = async (path: string): Promise<string> => (await fetch(`${origin}/api/v1/${path}`)).text()
 
   /** The number of series that a query returns. */
   const seriesOf = async (expression: string): Promise<number> => {
-    const answer: {
-      readonly status: string
-      readonly error?: string
-      readonly data: { readonly result: ReadonlyArray<unknown> }
-    } = await ask(`query?query=${encodeURIComponent(expression)}`)
-    if (answer.status !== "success") throw new Error(`${expression}: ${answer.error}`)
+    const answer = decodeResult(await ask(`query?query=${encodeURIComponent(expression)}`))
+    if (answer.status === "error") throw new Error(`${expression}: ${answer.error}`)
     return answer.data.result.length
   }
 
@@ -120,7 +157,12 @@ describe.skipIf(programs === undefined)("the files of deploy", () => {
 
   it("have alerts that fire and resolve as they say", async () => {
     if (programs === undefined) return
-    await run(programs.promtool, ["test", "rules", join(import.meta.dirname, "fixtures", "alerts.yml")])
+    const { stdout } = await run(programs.promtool, [
+      "test",
+      "rules",
+      join(import.meta.dirname, "fixtures", "alerts.yml")
+    ])
+    expect(stdout).toContain("SUCCESS")
   })
 
   it("have dashboards of which every query returns data", async () => {
@@ -142,19 +184,7 @@ describe.skipIf(programs === undefined)("the files of deploy", () => {
   })
 
   it("have rules that Prometheus evaluates, about series that the gateway has", async () => {
-    const answer: {
-      readonly data: {
-        readonly groups: ReadonlyArray<{
-          readonly rules: ReadonlyArray<{
-            readonly name: string
-            readonly query: string
-            readonly health: string
-            readonly lastError?: string
-          }>
-        }>
-      }
-    } = await ask("rules")
-    const rules = answer.data.groups.flatMap((group) => group.rules)
+    const rules = decodeRules(await ask("rules")).data.groups.flatMap((group) => group.rules)
     expect(rules.length).toBeGreaterThan(25)
     expect(rules.filter(({ health }) => health !== "ok")).toEqual([])
     const empty: Array<string> = []
@@ -169,8 +199,7 @@ describe.skipIf(programs === undefined)("the files of deploy", () => {
   })
 
   it("show an open circuit as an alert", async () => {
-    const answer: { readonly data: { readonly alerts: ReadonlyArray<{ readonly labels: Record<string, string> }> } } =
-      await ask("alerts")
+    const answer = decodeAlerts(await ask("alerts"))
     expect(answer.data.alerts.map(({ labels }) => labels)).toContainEqual(
       expect.objectContaining({ alertname: "ModelGatewayCircuitOpen", provider: "cohere", model: "cohere/rerank-v3.5" })
     )

@@ -308,12 +308,18 @@ export const command = Command.make(
       wireNames: ofPreset(limits.wireNames)
     })
     const service = yield* layerService(loaded, settings, connections)
+    const { traces } = settings
+    const { endpoint } = traces
+    const tracing =
+      endpoint === undefined
+        ? Layer.empty
+        : (yield* Effect.promise(() => import("../Tracing.ts"))).layer(traces, endpoint)
     const reloader =
       settings.tls === undefined || certificate === undefined
         ? undefined
         : Tls.makeReloader(settings.tls, certificate, connections.setCertificate)
     yield* running({ load, loaded, settings }, connections, limits.basePath, reloader).pipe(
-      Effect.provide(Layer.provide(service, [GatewayServerConfig.layer(limits)])),
+      Effect.provide(Layer.provide(service, [GatewayServerConfig.layer(limits), tracing])),
       Effect.provide(
         Layer.provideMerge(yield* layerRunRecord(settings, connections, limits.basePath), layerLogs(settings))
       )

@@ -23,6 +23,7 @@ import * as FailureLog from "../observability/FailureLog.ts"
 import * as Failures from "./Failures.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 import * as Metrics from "../observability/Metrics.ts"
+import * as Tracing from "../observability/Tracing.ts"
 import * as Routes from "./Routes.ts"
 import * as ProtocolChecks from "./ProtocolChecks.ts"
 import * as RequestContext from "./RequestContext.ts"
@@ -204,6 +205,7 @@ const make = Effect.gen(function* () {
       const located = locate(received)
       const request = located?._tag === "Inside" ? located.request : received
       const record = RequestContext.make(idOf(request), wireNames)
+      Tracing.annotateUnsafe(context, "model_gateway.request.id", record.id)
       const preflight = cors?.(request, record)
       const neutral = wireNames === undefined ? request : WireWords.neutralRequest(wireNames, request)
       const served =

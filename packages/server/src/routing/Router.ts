@@ -21,6 +21,7 @@ import * as RequestContext from "../http/RequestContext.ts"
 import * as LogEvent from "../log/LogEvent.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
+import * as Tracing from "../observability/Tracing.ts"
 import { type Candidate, keyOf } from "./Candidate.ts"
 import type { Observed } from "./Candidates.ts"
 import * as OfferHealth from "./OfferHealth.ts"
@@ -398,7 +399,13 @@ export const make = Effect.gen(function* () {
           startedAt = now()
           end += startedAt - enteredAt
           return comes
-            ? attempt(candidate, Math.min(timeLimit, left), () => call(candidate))
+            ? attempt(candidate, Math.min(timeLimit, left), () =>
+                Tracing.within(call(candidate), "attempt", {
+                  "gen_ai.operation.name": offer.kind,
+                  "gen_ai.provider.name": provider,
+                  "gen_ai.request.model": offer.publicId
+                })
+              )
             : Effect.succeed(undefined)
         }),
         Effect.ensuring(turn.end)

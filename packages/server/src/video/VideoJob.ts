@@ -74,6 +74,8 @@ class StoredVideoJob extends Model.Class<StoredVideoJob>("VideoJob")({
   error: Table.nullable(Schema.String),
   /** The callback URL of the request, or the workspace's default at submission. */
   callbackUrl: Table.constantOrNull(Schema.String),
+  /** The trace of the submission, as a `traceparent`. */
+  traceParent: Table.constantOrNull(Schema.String),
   cancelRequestedAt: Table.nullable(Table.Whole),
   createdAt: Table.constant(Table.Whole),
   updatedAt: Table.Whole,

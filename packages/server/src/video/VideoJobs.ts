@@ -9,6 +9,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import type { Accounting } from "../accounting/Accounting.ts"
 import type { Outbox } from "../events/Outbox.ts"
+import * as Tracing from "../observability/Tracing.ts"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
@@ -139,6 +140,7 @@ export const make = Effect.gen(function* () {
       outputs: [],
       error: null,
       callbackUrl: input.callbackUrl,
+      traceParent: yield* Tracing.current,
       createdAt: now,
       updatedAt: now,
       deadlineAt: now + Math.ceil(Duration.toMillis(input.lifetime)),

@@ -23,6 +23,7 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Failures from "../http/Failures.ts"
 import * as FairShare from "@model-gateway/offers/FairShare"
 import * as Metrics from "../observability/Metrics.ts"
+import * as Tracing from "../observability/Tracing.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { ModelCatalog } from "../routing/ModelCatalog.ts"
@@ -267,6 +268,16 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const handle = Effect.fn("VideoWorker.handle")(function* (message: Message, deliveries: number) {
     const job = yield* jobs.find(message.job_id)
     if (job === null) return
+    const attributes = { "model_gateway.job.id": job.id, "model_gateway.job.step": job.step }
+    yield* Tracing.continued(
+      job.traceParent,
+      `video job: ${job.status}`,
+      attributes,
+      handleJob(job, message, deliveries)
+    )
+  })
+
+  const handleJob = Effect.fnUntraced(function* (job: VideoJob, message: Message, deliveries: number) {
     if (job.step === message.step + 1 && isUnresolved(job)) return yield* conclude(job, deliveries)
     if (job.step !== message.step) return
     if (isFinal(job.status)) return yield* job.handle === null ? Effect.void : conclude(job, deliveries)

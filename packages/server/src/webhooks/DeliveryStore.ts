@@ -15,6 +15,7 @@ import type { Row } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Workspace from "../access/Workspace.ts"
 import * as OutboundUrl from "../outbound/OutboundUrl.ts"
+import * as Tracing from "../observability/Tracing.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
@@ -39,6 +40,8 @@ class StoredDelivery extends Model.Class<StoredDelivery>("Delivery")({
   claim: Table.nullable(Schema.String),
   dueAt: Table.nullable(Table.Whole),
   createdAt: Table.constant(Table.Whole),
+  /** The trace of what it reports, as a `traceparent`. */
+  traceParent: Table.constantOrNull(Schema.String),
   /** When it was delivered or given up. */
   finishedAt: Table.nullable(Table.Whole)
 }) {}
@@ -80,7 +83,7 @@ export interface Delivery extends NewDelivery, Pick<StoredDelivery, "status" | "
 export type Due = Pick<StoredDelivery, "id" | "workspaceId" | "host">
 
 /** A delivery that this process sends now. */
-export interface Claimed extends NewDelivery, Pick<StoredDelivery, "tries"> {
+export interface Claimed extends NewDelivery, Pick<StoredDelivery, "tries" | "traceParent"> {
   readonly claim: string
 }
 
@@ -169,7 +172,7 @@ const hostOf = (text: string): string => {
 }
 
 const fromRow = (row: Row, attempts: ReadonlyArray<DeliveryAttempt>): Delivery => {
-  const { claim, dueAt, host: _host, ...delivery } = deliveries.read(row)
+  const { claim, dueAt, host: _host, traceParent: _traceParent, ...delivery } = deliveries.read(row)
   const nextAttemptAt = dueAt === null || claim !== null ? null : Math.max(dueAt, delivery.createdAt)
   return { ...delivery, nextAttemptAt, attempts }
 }
@@ -223,7 +226,8 @@ export const make = Effect.gen(function* () {
       tries: 0,
       // Due in any case: the clock may have been ahead when the job ended.
       dueAt: 0,
-      createdAt: now
+      createdAt: now,
+      traceParent: yield* Tracing.current
     })
     yield* sql`INSERT INTO webhook_deliveries ${sql.insert(columns)}`
     yield* sql.afterCommit(Effect.asVoid(written.open))

@@ -21,6 +21,7 @@ import * as WebhookSignature from "../outbound/WebhookSignature.ts"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
+import * as Tracing from "../observability/Tracing.ts"
 import { type DeliveryAttempt, type Claimed, claimFor, DeliveryStore, type Due, type Next } from "./DeliveryStore.ts"
 import * as DeliveryPlaces from "./DeliveryPlaces.ts"
 import { WebhookSecrets } from "./WebhookSecrets.ts"
@@ -120,13 +121,29 @@ const makeSend = Effect.gen(function* () {
     const { body, id, jobId, type, url, workspaceId } = claimed
     const signers = yield* secrets.signers(workspaceId)
     const attemptedAt = yield* Clock.currentTimeMillis
-    const outcome = yield* OutboundRequest.send(
-      client,
-      HttpClientRequest.post(url).pipe(
-        HttpClientRequest.setHeaders(yield* WebhookSignature.headers(id, body, signers)),
-        HttpClientRequest.setBody(HttpBody.text(body, "application/json"))
+    const signature = yield* WebhookSignature.headers(id, body, signers)
+    // The span has neither URL nor host: both may have a secret.
+    const outcome = yield* Effect.flatMap(Tracing.current, (traceparent) =>
+      OutboundRequest.send(
+        client,
+        HttpClientRequest.post(url).pipe(
+          HttpClientRequest.setHeaders({ ...signature, ...(traceparent === null ? {} : { traceparent }) }),
+          HttpClientRequest.setBody(HttpBody.text(body, "application/json"))
+        )
       )
-    ).pipe(Effect.provideService(HostNames.Owner, workspaceId))
+    ).pipe(
+      Effect.provideService(HostNames.Owner, workspaceId),
+      Effect.tap(({ status }) =>
+        status === null ? Effect.void : Effect.annotateCurrentSpan("http.response.status_code", status)
+      ),
+      (sent) =>
+        Tracing.continued(
+          claimed.traceParent,
+          "webhook",
+          { "model_gateway.delivery.id": id, "model_gateway.job.id": jobId, "model_gateway.event.type": type },
+          sent
+        )
+    )
     const error = errorOf(outcome)
     const attempt: DeliveryAttempt = {
       attemptedAt,

@@ -14,6 +14,7 @@ import * as Dialect from "./Dialect.ts"
 import { IsMigrating } from "./IsMigrating.ts"
 import * as Baseline from "./migrations/Baseline.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
+import * as TraceParent from "./migrations/TraceParent.ts"
 import { mapSqlError, StorageError } from "./StorageError.ts"
 
 /** Migrations in their order, by `<number>_<name>`. */
@@ -22,7 +23,8 @@ export type Migrations = Readonly<Record<string, Effect.Effect<void, SqlError, S
 /** The migrations of this version. */
 export const migrations: Migrations = {
   "0001_tables": Baseline.migration,
-  "0002_failed_requests": FailedRequests.migration
+  "0002_failed_requests": FailedRequests.migration,
+  "0003_trace_parent": TraceParent.migration
 }
 
 /**

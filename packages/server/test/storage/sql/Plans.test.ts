@@ -203,7 +203,17 @@ const calling = Effect.gen(function* () {
   yield* sql.withTransaction(store.write({ id, workspaceId: workspace.id, jobId: "video_plan", type, url, body: "{}" }))
   yield* store.due(1, { workspaces: ["w"], hosts: [["w", "h"]] })
   yield* store.postpone({ workspaceId: workspace.id, host: "hooks.example" }, Duration.zero)
-  const claimed = { id, workspaceId: workspace.id, jobId: "video_plan", type, url, body: "{}", claim: "c", tries: 0 }
+  const claimed = {
+    id,
+    workspaceId: workspace.id,
+    jobId: "video_plan",
+    type,
+    url,
+    body: "{}",
+    claim: "c",
+    tries: 0,
+    traceParent: null
+  }
   yield* store.claim(id)
   yield* store.extend([claimed])
   yield* store.release(claimed)
