@@ -59,7 +59,7 @@ it("lists each page of the documentation", () => {
 })
 
 it("names sources that exist", () => {
-  const sources = filesOf("{packages,apps,tests,scripts}/**/*.{ts,tsx,mjs}")
+  const sources = filesOf("{packages,apps,tests,scripts,deploy}/**/*.{ts,tsx,mjs}")
   const exists = (name: string, document: string) =>
     existsSync(join(dirname(join(root, document)), name)) || sources.some((file) => `/${file}`.endsWith(`/${name}`))
   const missing = documents.flatMap((document) =>

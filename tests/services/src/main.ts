@@ -13,6 +13,7 @@ import * as Perl from "./Perl.ts"
 import * as Postgres from "./Postgres.ts"
 import type { Program } from "./Program.ts"
 import * as Prometheus from "./Prometheus.ts"
+import * as Proxies from "./Proxies.ts"
 import * as Python from "./Python.ts"
 import * as Redis from "./Redis.ts"
 import * as S3 from "./S3.ts"
@@ -29,7 +30,7 @@ const programs: ReadonlyArray<Program<string | object>> = [
 ]
 
 /** What only `npm run test:release` needs. */
-const ofRelease: ReadonlyArray<Program<string | object>> = [Prometheus.program]
+const ofRelease: ReadonlyArray<Program<string | object>> = [Prometheus.program, Proxies.nginx, Proxies.caddy]
 
 const args = process.argv.slice(2)
 const names = args.filter((arg) => arg !== "--release")
