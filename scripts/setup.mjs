@@ -3,7 +3,7 @@
 //
 // It runs on whatever Node (20 or newer) the machine has. What follows runs on the Node 24 that it
 // installs into node_modules/.bin. When nothing changed it costs well under a second and prints
-// nothing.
+// nothing. All that it prints goes to standard error: what follows may print JSON.
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -30,12 +30,15 @@ export const env = {
   npm_config_update_notifier: "false"
 }
 
-/** Runs a command to its end. Returns its output if `quiet`, otherwise prints it. */
-export const run = (command, args, { quiet = false } = {}) => {
+/**
+ * Runs a command to its end. Returns its output if `quiet`, otherwise prints it; `output` is where
+ * its standard output goes.
+ */
+export const run = (command, args, { quiet = false, output = "inherit" } = {}) => {
   const result = spawnSync(command, args, {
     cwd: root,
     env: quiet && process.stdout.isTTY ? { ...env, FORCE_COLOR: "1" } : env,
-    stdio: quiet ? ["ignore", "pipe", "pipe"] : ["ignore", "inherit", "inherit"],
+    stdio: quiet ? ["ignore", "pipe", "pipe"] : ["ignore", output, "inherit"],
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024
   })
@@ -82,7 +85,7 @@ const install = () => {
   const stamp = installStamp()
   if (existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp && everythingIsThere()) return
 
-  console.log("Installing what the project needs (the first time takes about half a minute) …")
+  console.error("Installing what the project needs (the first time takes about half a minute) …")
   rmSync(stampFile, { force: true })
   // The machine need not have pnpm; npx fetches the pinned one. An interrupted install can leave
   // one that does not run.
@@ -90,7 +93,7 @@ const install = () => {
   const [command, ...args] = run(join(bin, "pnpm"), ["--version"], { quiet: true }).ok
     ? [join(bin, "pnpm")]
     : ["npx", "--yes", pinned]
-  if (!run(command, [...args, "install", "--frozen-lockfile"]).ok) {
+  if (!run(command, [...args, "install", "--frozen-lockfile"], { output: 2 }).ok) {
     fail("The install did not finish; the reason is above.")
   }
   // What only tests need beyond npm packages (a browser) is for scripts/test.mjs to find or
@@ -99,7 +102,7 @@ const install = () => {
 }
 
 const build = () => {
-  if (workspaces().some((folder) => folder !== root && !existsSync(join(folder, "dist")))) console.log("Building …")
+  if (workspaces().some((folder) => folder !== root && !existsSync(join(folder, "dist")))) console.error("Building …")
   // turbo compares what the sources were with what they are, and restores deleted output from its
   // cache.
   const started = performance.now()
@@ -113,7 +116,7 @@ const build = () => {
   // turbo may have restored the output of other sources than those that were built before.
   workspaces().forEach(deleteStaleOutput)
   const seconds = (performance.now() - started) / 1000
-  if (seconds > 2) console.log(`Built in ${seconds.toFixed(1)} s.`)
+  if (seconds > 2) console.error(`Built in ${seconds.toFixed(1)} s.`)
 }
 
 /**
@@ -127,7 +130,7 @@ const exclusively = (work) => {
       rmSync(lockFile, { force: true })
       continue
     }
-    if (!told) console.log("Waiting for another setup in this folder to finish …")
+    if (!told) console.error("Waiting for another setup in this folder to finish …")
     told = true
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
   }

@@ -27,7 +27,7 @@ it("finds commands in the guides", () => {
 
 it.each(commands)("%s runs in a clone, or is the published package", (command) => {
   const [, script] = /^npm (?:run (?:--silent )?)?([a-z]+)/.exec(command) ?? []
-  if (script === undefined) expect(command).toMatch(/^(?:curl|export|npx @model-gateway\/gateway) /)
+  if (script === undefined) expect(command).toMatch(/^(?:curl|export|model-gateway|npx @model-gateway\/gateway) /)
   else expect(scripts).toContain(script)
 })
 

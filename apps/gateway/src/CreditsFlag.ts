@@ -4,10 +4,14 @@ import { Option } from "effect"
 import { Flag } from "effect/cli"
 
 /** The largest whole number of credits that can be counted in micro-credits. */
-const maximum = Math.floor(Number.MAX_SAFE_INTEGER / MicroCredits.perCredit)
+const countable = Math.floor(Number.MAX_SAFE_INTEGER / MicroCredits.perCredit)
 
 /** The flag `name`. A number of credits that would have to be rounded is rejected. */
-export const make = (name: string, minimum: number): Flag.Flag<MicroCredits.MicroCredits> =>
+export const make = (
+  name: string,
+  minimum: number,
+  maximum: number = countable
+): Flag.Flag<MicroCredits.MicroCredits> =>
   Flag.String(name).pipe(
     Flag.withMetavar("credits"),
     Flag.filterMap(
@@ -16,7 +20,7 @@ export const make = (name: string, minimum: number): Flag.Flag<MicroCredits.Micr
           ? Option.none()
           : Option.filter(
               MicroCredits.fromCreditsExact(Number(text)),
-              (micro) => micro >= minimum * MicroCredits.perCredit
+              (micro) => micro >= minimum * MicroCredits.perCredit && micro <= maximum * MicroCredits.perCredit
             ),
       () => `Expected a number of credits from ${minimum} to ${maximum}, with at most 6 decimals`
     )

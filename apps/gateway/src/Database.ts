@@ -1,4 +1,5 @@
 /** Where the database is: the URL of Postgres, or the file of SQLite in the data folder. */
+import type { StorageError } from "@model-gateway/server/StorageError"
 import { Effect, Redacted, Schema } from "effect"
 import { statSync } from "node:fs"
 import { join } from "node:path"
@@ -53,3 +54,9 @@ export const required = (location: Location): Effect.Effect<void, Failure> =>
             "Choose its folder with --data-dir, or create it with model-gateway migrate or model-gateway serve."
         })
       )
+
+/** The failure to open the database, which says where it is. */
+export const openFailure = ({ databaseUrl, dataDir }: Location, { message }: StorageError): Failure =>
+  new Failure({
+    message: `${message} The database is ${databaseUrl === undefined ? fileIn(dataDir) : nameOf(databaseUrl)}.`
+  })

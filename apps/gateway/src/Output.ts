@@ -1,6 +1,6 @@
 /** What the commands print: help and error messages, tables for people, JSON for programs. */
 import { Console, type Effect } from "effect"
-import { CliOutput } from "effect/cli"
+import { CliOutput, Flag } from "effect/cli"
 
 const formatter = CliOutput.defaultFormatter({ colors: process.stdout.isTTY && !process.env.NO_COLOR })
 
@@ -23,6 +23,12 @@ export const layerPresenter = CliOutput.layerPresenter({
   }
 })
 
+/** The flag of every command that has something for programs. */
+export const jsonFlag = Flag.Boolean("json").pipe(
+  Flag.withDescription("Print JSON and nothing else on standard output, for programs"),
+  Flag.withDefault(false)
+)
+
 /** A value for a program to read. */
 export const json = (value: unknown): Effect.Effect<void> => Console.log(JSON.stringify(value, null, 2))
 
@@ -38,6 +44,12 @@ export const printable = (text: string): string =>
 
 /** A text from elsewhere for a sentence, which must not be as long as a file. */
 export const shortened = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
+
+/** The sentence of a text that may lack its capital letter and its period. */
+export const sentence = (text: string): string => {
+  const [first = ""] = text
+  return `${first.toUpperCase()}${text.slice(first.length)}${/[.!?]$/.test(text) ? "" : "."}`
+}
 
 /** Columns of the terminal, or of `COLUMNS` where stdout is no terminal. Default: unlimited. */
 const terminalWidth = (): number => process.stdout.columns ?? (Number(process.env.COLUMNS) || Infinity)

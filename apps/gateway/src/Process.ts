@@ -5,6 +5,7 @@
  * second one ends the process at once. SIGHUP asks a program that listens for it to read its
  * settings again. When the terminal of a process is closed, SIGHUP is as SIGTERM.
  */
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { Cause, Effect, Exit, Fiber } from "effect"
 import { EventEmitter } from "node:events"
 import { isatty } from "node:tty"
@@ -22,12 +23,21 @@ const end = (code: number): void => {
   process.stdout.write("", () => process.stderr.write("", () => process.exit(code)))
 }
 
+/** Who reads the output may stop early, such as `head`. A program does not end with an error then. */
+const ignoreClosedPipe = (stream: NodeJS.WriteStream): void => {
+  stream.on("error", (error) => {
+    if (ErrorCode.of(error) !== "EPIPE") throw error
+  })
+}
+
 /**
  * Runs the program, which returns the exit code. An unhandled error, such as a defect, ends the
  * process with a last line, because it is a bug of the gateway.
  */
 export const run = (program: Effect.Effect<number, never, Crash.Crash>): void => {
   const crash = Crash.make()
+  ignoreClosedPipe(process.stdout)
+  ignoreClosedPipe(process.stderr)
   // Also for a promise whose rejection nobody handles, and for an error of a thread.
   process.on("uncaughtException", (error, origin) =>
     crash.end(origin === "unhandledRejection" ? "an unhandled rejection" : "an uncaught exception", 1, error)

@@ -6,22 +6,35 @@ import * as Backup from "./commands/Backup.ts"
 import * as Byok from "./commands/Byok.ts"
 import * as Credits from "./commands/Credits.ts"
 import * as Doctor from "./commands/Doctor.ts"
+import * as Guardrails from "./commands/Guardrails.ts"
 import * as Keys from "./commands/Keys.ts"
 import * as Migrate from "./commands/Migrate.ts"
 import * as Models from "./commands/Models.ts"
 import * as Reconcile from "./commands/Reconcile.ts"
+import * as Requests from "./commands/Requests.ts"
 import * as Serve from "./commands/Serve.ts"
 import * as SettingsCommand from "./commands/Settings.ts"
+import * as Usage from "./commands/Usage.ts"
+import * as Videos from "./commands/Videos.ts"
+import * as Webhooks from "./commands/Webhooks.ts"
+import * as Workspaces from "./commands/Workspaces.ts"
 import * as Output from "./Output.ts"
 import { version } from "./Version.ts"
 
-const command = Command.make("model-gateway").pipe(
+/** All commands. */
+export const command = Command.make("model-gateway").pipe(
   Command.withDescription("One HTTP API in front of many model providers"),
   Command.withSubcommands([
     Serve.command,
     Models.command,
     Keys.command,
+    Workspaces.command,
     Credits.command,
+    Guardrails.command,
+    Usage.command,
+    Requests.command,
+    Videos.command,
+    Webhooks.command,
     Reconcile.command,
     Byok.command,
     Migrate.command,
@@ -41,7 +54,8 @@ export const run = (args: ReadonlyArray<string>) =>
   Command.runWith(command, { version })(args.filter((arg) => arg !== "--")).pipe(
     Effect.as(0),
     Effect.catchTags({
-      ShowHelp: ({ errors }) => Effect.succeed(errors.length > 0 ? 1 : 0),
+      ShowHelp: ({ errors }) => Effect.succeed(errors.length > 0 ? 2 : 0),
+      UsageError: ({ message }) => Effect.as(Console.error(message), 2),
       ExitCode: ({ code }) => Effect.succeed(code)
     }),
     Effect.catch((error) => Effect.as(Console.error(error.message), 1)),

@@ -10,7 +10,7 @@ import { Writable } from "node:stream"
 import { Crash } from "../src/Crash.ts"
 import { Environment } from "../src/LoadSettings.ts"
 import * as Program from "../src/Program.ts"
-import type { Ended } from "./Executable.ts"
+import { type AtEnd, type Ended, folder } from "./Executable.ts"
 
 /** Keeps what is written to it. */
 const memory = () => {
@@ -46,4 +46,12 @@ export const run = async (
     Effect.runPromise
   )
   return { code, stdout: stdout.text(), stderr: stderr.text() }
+}
+
+/** A folder with a new database, which `serve` or `migrate` has to make. */
+export const database = async (atEnd?: AtEnd): Promise<string> => {
+  const dataDir = folder(atEnd)
+  const { code, stderr } = await run(["migrate", "--data-dir", dataDir])
+  if (code !== 0) throw new Error(stderr)
+  return dataDir
 }

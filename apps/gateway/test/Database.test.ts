@@ -23,12 +23,21 @@ describe("the database", () => {
     expect({ code, stderr, stdout }).toEqual({
       code: 1,
       stdout: "",
-      stderr: "Nothing accepts connections at the address of the database URL.\n"
+      stderr:
+        "Nothing accepts connections at the address of the database URL. The database is Postgres at 127.0.0.1:1/db.\n"
     })
   })
 
   it.runIf(hasPostgres())("is Postgres for the administration commands if DATABASE_URL names it", async () => {
     const environment = { DATABASE_URL: (await startServer()).url }
+    // A database without tables is not migrated in passing, and its password is not shown.
+    const { port, password } = new URL(environment.DATABASE_URL)
+    const refused = await run(["keys", "create", "--data-dir", folder()], environment)
+    expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: "" })
+    expect(refused.stderr).toMatch(/Run model-gateway migrate first.* The database is Postgres at /)
+    expect(refused.stderr).toContain(`:${port}/`)
+    if (password !== "") expect(refused.stderr).not.toContain(password)
+    expect((await run(["migrate", "--data-dir", folder()], environment)).code).toBe(0)
     const made = await run(["keys", "create", "--name", "here", "--json", "--data-dir", folder()], environment)
     expect(made).toMatchObject({ code: 0, stderr: "" })
     const listed = await run(["keys", "list", "--json", "--data-dir", folder()], environment)

@@ -5,8 +5,8 @@ import { existsSync } from "node:fs"
 import { userInfo } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
-import { run } from "./Commands.ts"
-import { currentKey, firstKey, folder, serve } from "./Executable.ts"
+import { database, run } from "./Commands.ts"
+import { currentKey, firstKey, folder, serve, shared } from "./Executable.ts"
 
 const Created = Schema.fromJsonString(Schema.toEncoded(Keys.CreateResponse))
 const Listed = Schema.fromJsonString(Schema.Struct({ data: Schema.Array(Keys.Key) }))
@@ -15,21 +15,18 @@ const listed = Schema.decodeUnknownSync(Listed)
 
 const keyForm = /mg_[sm]k_[0-9A-Za-z]{38}/
 
+/** A gateway that runs beside the commands, on the same data folder. */
+const served = shared(async (atEnd) => {
+  const dataDir = folder(atEnd)
+  const args = ["--initial-key-tier", "free"]
+  const gateway = await serve(dataDir, args, { MODEL_GATEWAY_FREE_DAILY_REQUESTS: "7" }, { atEnd })
+  const [, managementKey = ""] = await gateway.prints(/management key +(mg_mk_\w{38})/)
+  return { ...gateway, dataDir, managementKey }
+})
+
 describe("keys", () => {
-  it("creates keys before the first serve, which accepts them and still creates its own", async () => {
-    const dataDir = folder()
-    const { code, stdout } = await run(["keys", "create", "--name", "early", "--data-dir", dataDir])
-    expect(code).toBe(0)
-    const [key = ""] = keyForm.exec(stdout) ?? []
-    expect(key).toMatch(/^mg_sk_/)
-
-    const gateway = await serve(dataDir)
-    await gateway.prints(/management key +mg_mk_/)
-    expect((await currentKey(gateway.origin, key)).status).toBe(200)
-  })
-
   it("escapes characters that would control the terminal", async () => {
-    const dataDir = folder()
+    const dataDir = await database()
     const named = ["--name", "a\u001b[2Jb\nc", "--user", "d\u001b[2Je"]
     const { stdout } = await run(["keys", "create", ...named, "--data-dir", dataDir])
     expect(stdout).toContain("d\\u{1b}[2Je")
@@ -41,8 +38,9 @@ describe("keys", () => {
   })
 
   it("counts the characters of a name as the API does", async () => {
+    const dataDir = await database()
     const nameOf = async (name: string) =>
-      (await run(["keys", "create", "--json", "--name", name, "--data-dir", folder()])).stdout
+      (await run(["keys", "create", "--json", "--name", name, "--data-dir", dataDir])).stdout
     expect(created(await nameOf("🙂".repeat(256))).data.name).toHaveLength(512)
     expect(await nameOf("🙂".repeat(257))).toBe("")
   })
@@ -50,11 +48,11 @@ describe("keys", () => {
   it("rejects a day that does not exist", async () => {
     const args = ["keys", "create", "--expires-at", "2999-02-29T00:00:00Z", "--data-dir", folder()]
     const { code, stderr } = await run(args)
-    expect([code, stderr]).toEqual([1, expect.stringContaining("--expires-at")])
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--expires-at")])
   })
 
   it("creates a key with the given properties, and lists it without the key itself", async () => {
-    const dataDir = folder()
+    const dataDir = await database()
     const args = [
       "--name",
       "ci",
@@ -90,13 +88,13 @@ describe("keys", () => {
   })
 
   it("creates keys of the free tier, which a gateway refuses models with a price, and so does the client [spec D11]", async () => {
-    const dataDir = folder()
+    const gateway = served()
+    const { dataDir, managementKey } = gateway
     const { stdout } = await run(["keys", "create", "--free-tier", "--data-dir", dataDir])
     expect(stdout).toMatch(/kind +free tier\n/)
     const [key = ""] = keyForm.exec(stdout) ?? []
     expect((await run(["keys", "list", "--data-dir", dataDir])).stdout).toContain("free tier")
 
-    const gateway = await serve(dataDir)
     expect(await (await currentKey(gateway.origin, key)).json()).toMatchObject({ data: { is_free_tier: true } })
     const rerank = (model: string) =>
       fetch(`${gateway.origin}/api/v1/rerank`, {
@@ -114,7 +112,6 @@ describe("keys", () => {
     expect((await limited.currentKey()).is_free_tier).toBe(true)
     await expect(limited.rerank({ ...request, model: "sandbox/bm25" })).rejects.toThrow("is not free")
 
-    const [, managementKey = ""] = await gateway.prints(/management key +(mg_mk_\w{38})/)
     await using management = await createClient({ baseUrl, apiKey: managementKey })
     const made = await management.createKey({ name: "visitors", is_free_tier: true })
     expect(made.data.is_free_tier).toBe(true)
@@ -127,7 +124,7 @@ describe("keys", () => {
   })
 
   it("makes the first key one of the free tier if the settings say so, and shows a call that it can make [spec D11]", async () => {
-    const gateway = await serve(folder(), ["--initial-key-tier", "free"])
+    const gateway = served()
     const [, key = ""] = await gateway.prints(/ordinary key +(mg_sk_\w{38})/)
     await gateway.prints(/"model":"sandbox\/bm25:free"/)
     await using client = await createClient({ baseUrl: `${gateway.origin}/api/v1`, apiKey: key })
@@ -138,7 +135,8 @@ describe("keys", () => {
   })
 
   it("names the user who creates a key, and keys that the key creates: the login name, another one, or none [spec D5]", async () => {
-    const dataDir = folder()
+    const gateway = served()
+    const { dataDir, managementKey: first } = gateway
     const create = async (...args: ReadonlyArray<string>) =>
       created((await run(["keys", "create", "--json", ...args, "--data-dir", dataDir])).stdout)
     const { username } = userInfo()
@@ -147,8 +145,6 @@ describe("keys", () => {
     const free = await create("--management", "--user", "")
     expect([bound.data.creator_user_id, free.data.creator_user_id]).toEqual(["ada", null])
 
-    const gateway = await serve(dataDir)
-    const [, first = ""] = await gateway.prints(/management key +(mg_mk_\w{38})/)
     const key = await firstKey(gateway)
     for (const each of [first, key]) {
       expect(await (await currentKey(gateway.origin, each)).json()).toMatchObject({ data: { creator_user_id: null } })
@@ -177,8 +173,8 @@ describe("keys", () => {
   })
 
   it("revokes a key while a gateway runs, which rejects the key within seconds", async () => {
-    const dataDir = folder()
-    const gateway = await serve(dataDir)
+    const gateway = served()
+    const { dataDir } = gateway
     const { data, key } = created((await run(["keys", "create", "--json", "--data-dir", dataDir])).stdout)
     expect((await currentKey(gateway.origin, key)).status).toBe(200)
 
@@ -188,33 +184,33 @@ describe("keys", () => {
 
     const again = await run(["keys", "revoke", data.hash, "--data-dir", dataDir])
     expect(again.code).toBe(1)
-    expect(again.stderr).toMatch(/^The workspace \S+ has no such key\.\n$/)
+    expect(again.stderr).toBe("There is no such key.\n")
   })
 
   it("revokes a key given by itself, and detects a mistyped one", async () => {
-    const dataDir = folder()
+    const dataDir = await database()
     const { key } = created((await run(["keys", "create", "--json", "--data-dir", dataDir])).stdout)
     const typo = `${key.slice(0, -1)}${key.endsWith("a") ? "b" : "a"}`
-    expect((await run(["keys", "revoke", typo, "--data-dir", dataDir])).code).toBe(1)
+    expect((await run(["keys", "revoke", typo, "--data-dir", dataDir])).code).toBe(2)
     expect((await run(["keys", "revoke", key, "--data-dir", dataDir])).code).toBe(0)
     expect(listed((await run(["keys", "list", "--json", "--data-dir", dataDir])).stdout).data).toEqual([])
   })
 
-  it.each([["list"], ["revoke", "0123abcd"]])("does not create a database for %s", async (...args) => {
+  it.each([["create"], ["list"], ["revoke", "0123abcd"]])("does not create a database for %s", async (...args) => {
     const dataDir = join(folder(), "new")
     const { code, stderr, stdout } = await run(["keys", ...args, "--data-dir", dataDir])
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
-    expect(stderr).toMatch(/^There is no database in \S+\. Run model-gateway serve or [^\n]+ --data-dir\.\n$/)
+    expect(stderr).toMatch(/^There is no database in \S+\. [^\n]*--data-dir[^\n]*model-gateway serve\.\n$/)
     expect(existsSync(dataDir)).toBe(false)
   })
 
   it("creates keys with the free daily requests of the settings", async () => {
-    const dataDir = folder()
+    const gateway = served()
     const environment = { MODEL_GATEWAY_FREE_DAILY_REQUESTS: "7" }
-    const { key } = created((await run(["keys", "create", "--json", "--data-dir", dataDir], environment)).stdout)
-    const gateway = await serve(dataDir, [], environment)
-    const [firstKey = ""] = await gateway.prints(/mg_sk_[0-9A-Za-z]{38}/)
-    for (const each of [key, firstKey]) {
+    const { key } = created(
+      (await run(["keys", "create", "--json", "--data-dir", gateway.dataDir], environment)).stdout
+    )
+    for (const each of [key, await firstKey(gateway)]) {
       expect(await (await currentKey(gateway.origin, each)).json()).toMatchObject({
         data: { free_model_daily_requests: { limit: 7 } }
       })
@@ -222,11 +218,9 @@ describe("keys", () => {
   })
 
   it("rejects a workspace that does not exist", async () => {
-    const dataDir = folder()
-    await run(["keys", "create", "--data-dir", dataDir])
-    const { code, stderr } = await run(["keys", "list", "--workspace", "elsewhere", "--data-dir", dataDir])
+    const { code, stderr } = await run(["keys", "list", "--workspace", "elsewhere", "--data-dir", await database()])
     expect(code).toBe(1)
-    expect(stderr).toBe("There is no workspace elsewhere in this database.\n")
+    expect(stderr).toBe("There is no workspace elsewhere.\n")
   })
 
   it.each([
@@ -241,10 +235,10 @@ describe("keys", () => {
     [["--user", "u".repeat(257)], /--user.*at most 256 characters/],
     [["--name", "n".repeat(257)], /1 to 256 characters/],
     [["--colour", "red"], /--colour/]
-  ])("rejects create %j and creates no key", async (args, sentence) => {
+  ])("rejects create %j before it opens the database", async (args, sentence) => {
     const dataDir = folder()
     const { code, stderr, stdout } = await run(["keys", "create", ...args, "--data-dir", dataDir])
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" })
     expect(stderr).toMatch(sentence)
     expect(stderr).not.toMatch(/^ +at /m)
     expect(existsSync(join(dataDir, "gateway.db"))).toBe(false)

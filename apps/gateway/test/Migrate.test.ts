@@ -25,7 +25,7 @@ it("migrate says what would run and what ran, and serve with --migrate never wai
       "Choose its folder with --data-dir, or create it with model-gateway migrate or model-gateway serve.\n"
   })
   const planned = await sentenceOf(["migrate", "--dry-run", ...at])
-  expect(planned.code).toBe(2)
+  expect(planned.code).toBe(3)
   expect(planned.text).toMatch(/does not exist\. \d+ migrations? would run:\n {2}0001_tables/)
   expect(existsSync(dataDir)).toBe(false)
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import * as Output from "../src/Output.ts"
-import { folder, run } from "./Executable.ts"
+import { database } from "./Commands.ts"
+import { run } from "./Executable.ts"
 
 describe("table", () => {
   it("aligns columns by the cells that characters take in a terminal", () => {
@@ -27,7 +28,7 @@ describe("table", () => {
   })
 
   it("keeps the lines of keys list within 80 columns", async () => {
-    const dataDir = folder()
+    const dataDir = await database()
     await run(["keys", "create", "--name", "Search team", "--limit", "5", "--data-dir", dataDir])
     const { stdout } = await run(["keys", "list", "--data-dir", dataDir], { COLUMNS: "80" })
     expect(stdout).toContain("5 of 5 left")

@@ -1,17 +1,18 @@
+import { Schema } from "effect"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it } from "vitest"
-import { run } from "./Commands.ts"
+import { database, run } from "./Commands.ts"
 import * as Executable from "./Executable.ts"
 
-const workspaceOf = (json: string): string => {
-  const parsed: unknown = JSON.parse(json)
-  if (typeof parsed !== "object" || parsed === null || !("workspace_id" in parsed)) throw new Error(json)
-  return String(parsed.workspace_id)
-}
+const decode = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ data: Schema.Struct({ id: Schema.String }) }))
+)
+
+const workspaceOf = (json: string): string => decode(json).data.id
 
 /** A folder with abandoned reservations of these ids. */
 const abandoned = async (...ids: ReadonlyArray<string>) => {
-  const dataDir = Executable.folder()
+  const dataDir = await database()
   const { stdout } = await run(["credits", "add", "--amount", "1", "--json", "--data-dir", dataDir])
   const workspaceId = workspaceOf(stdout)
   const db = new DatabaseSync(`${dataDir}/gateway.db`)
@@ -27,13 +28,13 @@ const abandoned = async (...ids: ReadonlyArray<string>) => {
 }
 
 describe("reconcile", { timeout: 60_000 }, () => {
-  it("lists what a dead process has left, with exit code 2, in a table and as JSON", async () => {
+  it("lists what a dead process has left, with exit code 3, in a table and as JSON", async () => {
     const { dataDir, workspaceId } = await abandoned("gen-1")
     const table = await run(["reconcile", "--data-dir", dataDir])
-    expect(table.code).toBe(2)
+    expect(table.code).toBe(3)
     expect(table.stdout).toMatch(/^Abandoned: .*gen-1 +rerank +test\/rank .* 0\.002 /s)
     const { code, stdout } = await run(["reconcile", "--json", "--since", "2026-01-01", "--data-dir", dataDir])
-    expect(code).toBe(2)
+    expect(code).toBe(3)
     expect(JSON.parse(stdout)).toEqual({
       abandoned: [
         {
@@ -56,7 +57,7 @@ describe("reconcile", { timeout: 60_000 }, () => {
     const later = await run(["reconcile", "--since", "2026-01-02T00:00:00Z", "--data-dir", dataDir])
     expect(later).toMatchObject({ code: 0, stdout: "There are no abandoned reservations.\n" })
     const wrong = await run(["reconcile", "--since", "yesterday", "--data-dir", dataDir])
-    expect({ code: wrong.code, stdout: wrong.stdout }).toEqual({ code: 1, stdout: "" })
+    expect({ code: wrong.code, stdout: wrong.stdout }).toEqual({ code: 2, stdout: "" })
     expect(wrong.stderr).toContain("--since")
   })
 
@@ -64,7 +65,7 @@ describe("reconcile", { timeout: 60_000 }, () => {
     const ids = Array.from({ length: 1000 }, (_, index) => `gen-${index}`)
     const { dataDir } = await abandoned(...ids)
     const { code, stdout } = await Executable.run(["reconcile", "--json", "--data-dir", dataDir])
-    expect(code).toBe(2)
+    expect(code).toBe(3)
     expect(JSON.parse(stdout)).toHaveProperty("abandoned.length", ids.length)
   })
 
@@ -84,16 +85,16 @@ describe("reconcile", { timeout: 60_000 }, () => {
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ abandoned: [], late: [{ id: "gen-1", cost: 0.0015, provider: null }] })
     const { stdout: credits } = await run(["credits", "add", "--amount", "1", "--json", "--data-dir", dataDir])
-    expect(JSON.parse(credits)).toMatchObject({ balance: 11.9985, available: 11.9985 })
+    expect(JSON.parse(credits)).toMatchObject({ data: { credits: 11.9985 } })
   })
 
   it("rejects a negative cost and one without a number", async () => {
     const { dataDir } = await abandoned("gen-1")
     for (const cost of ["-1", "much"]) {
       const { code, stderr } = await run(["reconcile", "settle", "gen-1", `--cost=${cost}`, "--data-dir", dataDir])
-      expect(code).toBe(1)
+      expect(code).toBe(2)
       expect(stderr).toContain("--cost")
     }
-    expect((await run(["reconcile", "--data-dir", dataDir])).code).toBe(2)
+    expect((await run(["reconcile", "--data-dir", dataDir])).code).toBe(3)
   })
 })

@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest"
 import * as Catalog from "../src/Catalog.ts"
 import * as ModelSettings from "../src/ModelSettings.ts"
 import * as Settings from "../src/Settings.ts"
-import { run } from "./Commands.ts"
+import { database, run } from "./Commands.ts"
 import { folder } from "./Executable.ts"
 
 const docs = fileURLToPath(new URL("../../../docs", import.meta.url))
@@ -182,11 +182,11 @@ describe("settings", () => {
     writeFileSync(file, JSON.stringify({ dataDir: inFile, port: 1 }))
     const names = ["flag", "environment", "file"]
 
-    await run(["keys", "create", "--config", file])
+    await run(["migrate", "--config", file])
     expect(await used(names, parent)).toEqual(["file"])
-    await run(["keys", "create"], { MODEL_GATEWAY_CONFIG: file, MODEL_GATEWAY_DATA_DIR: `${environment}` })
+    await run(["migrate"], { MODEL_GATEWAY_CONFIG: file, MODEL_GATEWAY_DATA_DIR: `${environment}` })
     expect(await used(names, parent)).toEqual(["environment", "file"])
-    await run(["keys", "create", "--config", file, "--data-dir", `${flag}`], {
+    await run(["migrate", "--config", file, "--data-dir", `${flag}`], {
       MODEL_GATEWAY_DATA_DIR: `${environment}`
     })
     expect(await used(names, parent)).toEqual(names)
@@ -289,7 +289,7 @@ describe("settings", () => {
   })
 
   it("ignore the variables of the clients", async () => {
-    const { code } = await run(["keys", "create", "--data-dir", folder()], {
+    const { code } = await run(["keys", "create", "--data-dir", await database()], {
       MODEL_GATEWAY_API_KEY: "x",
       MODEL_GATEWAY_BASE_URL: "x",
       MODEL_GATEWAY_MANAGEMENT_KEY: "x",
@@ -300,7 +300,7 @@ describe("settings", () => {
 
   it("that are empty in the environment are not set", async () => {
     const empty = { MODEL_GATEWAY_INITIAL_CREDITS: "", MODEL_GATEWAY_UNKNOWN: "" }
-    const { code } = await run(["keys", "create", "--data-dir", folder()], empty)
+    const { code } = await run(["keys", "create", "--data-dir", await database()], empty)
     expect(code).toBe(0)
   })
 })

@@ -163,7 +163,9 @@ export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Writte
  */
 export const AddCreditsRequest = Schema.Struct({
   /** In credits: more than 0, at most 1,000,000,000, with at most six decimal places. */
-  amount: Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(1_000_000_000))
+  amount: Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(1_000_000_000)),
+  /** A note for the ledger, such as the number of an invoice: 1 to 256 characters. */
+  note: Schema.optionalKey(Name)
 })
 
 /**

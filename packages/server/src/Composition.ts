@@ -2,7 +2,8 @@
  * Composes the service; contains no other code. The layers here provide every service, for the
  * tests. `GatewayServer.ts` is what embedders use.
  */
-import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import * as GatewayApi from "@model-gateway/core/GatewayApi"
+import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Offers } from "@model-gateway/offers/Offer"
 import { Effect, type FileSystem, Layer, Path, type Redacted } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -10,7 +11,7 @@ import { HttpRouter } from "effect/http"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as RateLimiter from "effect/persistence/RateLimiter"
-import { HttpApiBuilder } from "effect/http-api"
+import { HttpApi, HttpApiBuilder } from "effect/http-api"
 import * as Accounting from "./accounting/Accounting.ts"
 import * as Reconcile from "./accounting/Reconcile.ts"
 import * as LedgerSql from "./accounting/LedgerSql.ts"
@@ -100,11 +101,8 @@ import * as WorkspaceRemoval from "./access/WorkspaceRemoval.ts"
 import * as WorkspaceParts from "./WorkspaceParts.ts"
 import * as WorkspaceStore from "./access/WorkspaceStore.ts"
 
-const handlers = Layer.mergeAll(
-  FilesHandlers.layer,
-  CurrentKeyHandlers.layer,
-  RerankHandlers.layer,
-  TranscriptionHandlers.layer,
+/** The handlers of the groups that an operator needs to manage a gateway. */
+const management = Layer.mergeAll(
   VideoHandlers.layer.pipe(Layer.provide(VideoWaits.layer)),
   GuardrailsHandlers.layer,
   KeysHandlers.layer,
@@ -114,7 +112,15 @@ const handlers = Layer.mergeAll(
   WebhooksHandlers.layer,
   DestinationsHandlers.layer,
   GenerationsHandlers.layer,
-  ActivityHandlers.layer,
+  ActivityHandlers.layer
+)
+
+const handlers = Layer.mergeAll(
+  management,
+  FilesHandlers.layer,
+  CurrentKeyHandlers.layer,
+  RerankHandlers.layer,
+  TranscriptionHandlers.layer,
   ModelsHandlers.layer
 ).pipe(
   Layer.provide([Authorization.layer, BodyAdmission.layer.pipe(Layer.provide(BodyMemory.layer)), Router.layer]),
@@ -122,7 +128,7 @@ const handlers = Layer.mergeAll(
   Layer.provide(AllowedProviderKeys.layer)
 )
 
-const api = HttpApiBuilder.layer(GatewayApi).pipe(Layer.provide(handlers))
+const api = HttpApiBuilder.layer(GatewayApi.GatewayApi).pipe(Layer.provide(handlers))
 
 const routes = Layer.mergeAll(api, Health.layer, Docs.layer, StaticSite.layer).pipe(
   Layer.provide(RequestMiddleware.layer.pipe(Layer.provide(AccessLog.layer)))
@@ -131,12 +137,14 @@ const routes = Layer.mergeAll(api, Health.layer, Docs.layer, StaticSite.layer).p
 /** Longer than any identifier of the contract, so that longer ones are rejected with a reason. */
 const maxParamLength = 1024
 
-const served = HttpRouter.serve(routes, {
+const serving = {
   // A path has exactly one spelling, so that a proxy's rules apply to it.
   routerConfig: { maxParamLength, caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: false },
   disableLogger: true,
   disableListenLog: true
-})
+}
+
+const served = HttpRouter.serve(routes, serving)
 
 /**
  * The contract, health, metrics and documentation over the HTTP server in the context. When the
@@ -148,6 +156,22 @@ export const layerHttp = Lifecycle.layerStopFirst.pipe(
   Layer.provideMerge(Lifecycle.layer),
   Layer.provide(FailureLog.layer())
 )
+
+/** The groups of the contract that an operator needs to manage a gateway. */
+class OperatorApi extends HttpApi.make("model-gateway")
+  .add(
+    GatewayApi.VideoGroup,
+    GatewayApi.GuardrailsGroup,
+    GatewayApi.KeysGroup,
+    GatewayApi.ByokGroup,
+    GatewayApi.WorkspacesGroup,
+    GatewayApi.CreditsGroup,
+    GatewayApi.WebhooksGroup,
+    GatewayApi.DestinationsGroup,
+    GatewayApi.GenerationsGroup,
+    GatewayApi.ActivityGroup
+  )
+  .prefix("/api/v1") {}
 
 /** Rate limits and failed authentications. */
 export const limits = Layer.unwrap(
@@ -358,5 +382,40 @@ export const layer = ({ fileProviders = {}, objectStoreUrl, offers, redisUrl, ve
     Layer.provideMerge(layerStores(data)),
     Layer.provideMerge(Reload.layer({ offers, fileProviders })),
     Layer.provide(Layer.succeed(StaticSite.StaticSite, web))
+  )
+}
+
+/** Options of the service for an operator. */
+export interface OperatorOptions extends DataOptions {
+  /** Credits of the first workspace, if the database has none yet. Default: 10 credits. */
+  readonly credits?: MicroCredits.MicroCredits | undefined
+}
+
+/**
+ * The management of a gateway over the HTTP server in the context, without background work. Every
+ * request is the operator's.
+ */
+export const layerOperator = ({ credits, ...data }: OperatorOptions) => {
+  const operatorHandlers = management.pipe(
+    Layer.provide([
+      Authorization.layerOperator({ credits }),
+      BodyAdmission.layer.pipe(Layer.provide(BodyMemory.layer)),
+      Router.layer
+    ]),
+    Layer.provide(Admission.layer),
+    Layer.provide(AllowedProviderKeys.layer)
+  )
+  const operatorRoutes = HttpApiBuilder.layer(OperatorApi).pipe(
+    Layer.provide(operatorHandlers),
+    Layer.provide(RequestMiddleware.layer.pipe(Layer.provide(AccessLog.layerNone)))
+  )
+  return HttpRouter.serve(operatorRoutes, serving).pipe(
+    Layer.provide(Lifecycle.layer),
+    Layer.provide(jobs),
+    Layer.provide(Layer.mergeAll(limits, ObjectStore.layerNone("Objects are read by the service only."))),
+    Layer.provide(countersMemory),
+    Layer.provide([Readiness.layer, Scrape.layer]),
+    Layer.provide(layerStores(data)),
+    Layer.provide(Reload.layer({ offers: [], fileProviders: {} }))
   )
 }

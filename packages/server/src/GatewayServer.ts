@@ -24,7 +24,7 @@ import type { ObjectStoreError } from "./objects/ObjectStore.ts"
 import type { StorageError } from "./storage/sql/StorageError.ts"
 import type { WebhookSecrets } from "./webhooks/WebhookSecrets.ts"
 
-export { type DataOptions, databaseFile, type Options } from "./Composition.ts"
+export { type DataOptions, databaseFile, type OperatorOptions, type Options } from "./Composition.ts"
 
 /** What a program may use beside the running service: keys, guardrails, workspaces and credits. */
 export type Stores =
@@ -49,6 +49,22 @@ export type StartError = ObjectStoreError | PlatformError | StorageError
 export const layerStores: (
   options: Composition.DataOptions
 ) => Layer.Layer<Stores, StorageError, FileSystem | Path.Path> = Composition.layerStores
+
+/**
+ * The management operations of the service over the HTTP server in the context, for an operator's
+ * tools: keys, workspaces, guardrails, credits, provider keys, webhooks, broadcast destinations,
+ * video jobs, the request log and the activity. It does no background work.
+ *
+ * No key is checked: every request has the permissions of a management key of the first
+ * organization. So serve it to this process only, never to a network.
+ */
+export const layerOperator: (
+  options: Composition.OperatorOptions
+) => Layer.Layer<
+  never,
+  StorageError,
+  Etag.Generator | FileSystem | HttpPlatform.HttpPlatform | HttpServer.HttpServer | Path.Path
+> = Composition.layerOperator
 
 /**
  * The whole service, over the HTTP server in the context. It also provides its stores, so that the

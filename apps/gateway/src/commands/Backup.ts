@@ -14,14 +14,12 @@ import * as LoadSettings from "../LoadSettings.ts"
 import * as Output from "../Output.ts"
 import * as Storage from "../Storage.ts"
 
-const { workspace: _, ...flags } = Storage.flags
-
 const file = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withMetavar("file"), Flag.withDescription(description), Flag.optional)
 
 const passphraseFile = file(
   "passphrase-file",
-  "File whose first line is the passphrase, such as /dev/stdin. The backup is in the format of age, which age can decrypt, too"
+  "File whose first line is the passphrase, such as /dev/stdin. The backup is in the format of age, which age can decrypt, too. Default: none"
 )
 
 const readText = (name: string, path: string) =>
@@ -72,8 +70,8 @@ const backup = Command.make(
       ),
       Flag.withDefault(false)
     ),
-    masterKeyTo: file("master-key-to", "Copy a created master key to this file, which must not exist"),
-    ...flags
+    masterKeyTo: file("master-key-to", "Copy a created master key to this file, which must not exist. Default: none"),
+    ...Storage.flags
   },
   Effect.fn("backup")(function* (input) {
     const loaded = yield* LoadSettings.load(input.settings, input.config)
@@ -167,13 +165,13 @@ const restoreCommand = Command.make(
   "restore",
   {
     from: Flag.String("from").pipe(Flag.withMetavar("file"), Flag.withDescription("The file that backup wrote")),
-    identityFile: file("identity-file", "File with identities of age, as age-keygen writes it"),
+    identityFile: file("identity-file", "File with identities of age, as age-keygen writes it. Default: none"),
     passphraseFile,
     masterKey: file(
       "master-key",
       "File with the master key, to restore it along. Default: that of the backup, if it has one"
     ),
-    ...flags
+    ...Storage.flags
   },
   Effect.fn("restore")(function* (input) {
     const loaded = yield* LoadSettings.load(input.settings, input.config)

@@ -7,16 +7,13 @@ import { Command } from "effect/cli"
 import * as Output from "../Output.ts"
 import * as Storage from "../Storage.ts"
 
-const { workspace: _, ...flags } = Storage.flags
-
 const rewrap = Command.make(
   "rewrap",
-  flags,
+  Storage.flags,
   Effect.fn("byok rewrap")(function* (input) {
     yield* Storage.withStores(
       input,
-      "existing",
-      Effect.fnUntraced(function* () {
+      Effect.gen(function* () {
         const providerKeys = yield* ProviderKeys
         const rewrapped = yield* providerKeys.rewrap
         const destinations = yield* (yield* DestinationStore).rewrap

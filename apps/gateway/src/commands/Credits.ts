@@ -1,85 +1,79 @@
-/** `model-gateway credits`: manages credits in the database, without the HTTP API. */
-import { Accounting } from "@model-gateway/server/Accounting"
+/** `model-gateway credits`: adds credits to a workspace, and shows what is left. */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import { Console, Effect, Option } from "effect"
+import { Name } from "@model-gateway/core/Identifiers"
+import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as CreditsFlag from "../CreditsFlag.ts"
+import * as Operator from "../Operator.ts"
 import * as Output from "../Output.ts"
-import * as Storage from "../Storage.ts"
 
-/** A positive number of credits, of whole micro-credits. */
-const amount = CreditsFlag.make("amount", 0.000001).pipe(
-  Flag.withDescription("Credits to add, at least 0.000001. 1 credit is 1 USD")
-)
-
-const add = Command.make(
+const add = Operator.command(
   "add",
   {
-    amount,
+    amount: CreditsFlag.make("amount", 0.000001, 1_000_000_000).pipe(
+      Flag.withDescription("Credits to add, from 0.000001 to 1000000000. 1 credit is 1 USD")
+    ),
     note: Flag.String("note").pipe(
       Flag.withMetavar("text"),
-      Flag.withDescription("Note for the ledger entry"),
+      Flag.withDescription(
+        "Note for the ledger entry, such as the number of an invoice: 1 to 256 characters. Default: none"
+      ),
+      Flag.filter(Schema.is(Name), () => "Expected 1 to 256 characters"),
       Flag.optional
     ),
-    ...Storage.flags
-  },
-  Effect.fn("credits add")(function* (input) {
-    yield* Storage.withWorkspace(
-      input,
-      "create",
-      Effect.fnUntraced(function* (workspace) {
-        const accounting = yield* Accounting
-        const balance = yield* accounting.addCredits(workspace.id, input.amount, Option.getOrUndefined(input.note))
-        if (balance === null) return yield* Storage.deleted(workspace.id)
-        const credits = MicroCredits.toCredits
-        if (input.json) {
-          return yield* Output.json({
-            workspace_id: workspace.id,
-            added: credits(input.amount),
-            balance: credits(balance.balance),
-            available: credits(balance.available)
-          })
-        }
-        yield* Console.log(
-          `Added ${MicroCredits.format(input.amount)} credits to workspace ${workspace.id}. Its balance is ${MicroCredits.format(balance.balance)}.`
-        )
-      })
+    workspace: Operator.workspaceFlag.pipe(
+      Flag.withDescription("Slug or id of the workspace. Default: the default workspace"),
+      Flag.optional
     )
+  },
+  Effect.fn("credits add")(function* ({ amount, note, workspace }) {
+    const { gateway } = yield* Operator.Target
+    const { id, slug } = yield* Operator.workspaceOf(workspace)
+    const request = { amount: MicroCredits.toCredits(amount), ...(Option.isSome(note) ? { note: note.value } : {}) }
+    const data = yield* gateway.addCredits(id, request)
+    return {
+      json: { data },
+      text: `Added ${MicroCredits.format(amount)} credits to workspace ${slug}. Its balance is ${data.credits}.`
+    }
   })
 ).pipe(
   Command.withDescription("Add credits to a workspace"),
   Command.withExamples([
-    { command: "model-gateway credits add --amount 25", description: "Add 25 credits to the default workspace" }
+    { command: "model-gateway credits add --amount 25", description: "Add 25 credits to the default workspace" },
+    {
+      command: 'model-gateway credits add --amount 25 --workspace search-team --note "invoice 1017"',
+      description: "To another one"
+    }
   ])
 )
 
-const show = Command.make(
+const show = Operator.command(
   "show",
-  Storage.flags,
-  Effect.fn("credits show")(function* (input) {
-    yield* Storage.withWorkspace(
-      input,
-      "existing",
-      Effect.fnUntraced(function* ({ id: workspaceId }) {
-        const { added, used } = yield* (yield* Accounting).creditsOf({ workspaceId })
-        const left = MicroCredits.toCredits(MicroCredits.subtract(added, used))
-        const [total_credits, total_usage] = [MicroCredits.toCredits(added), MicroCredits.toCredits(used)]
-        if (input.json) return yield* Output.json({ data: { total_credits, total_usage } })
-        yield* Console.log(
-          Output.fields([
-            ["workspace", workspaceId],
-            ["added", String(total_credits)],
-            ["used", String(total_usage)],
-            ["left", String(left)]
-          ])
-        )
-      })
+  {
+    workspace: Operator.workspaceFlag.pipe(
+      Flag.withDescription("Show only this workspace: its slug or id. Default: the sums of all workspaces"),
+      Flag.optional
     )
+  },
+  Effect.fn("credits show")(function* ({ workspace }) {
+    const { gateway } = yield* Operator.Target
+    const data = yield* gateway.getCredits({ workspace_id: yield* Operator.optionalWorkspaceId(workspace) })
+    const { total_credits, total_usage } = data
+    return {
+      json: { data },
+      text: Output.fields([
+        ["workspace", Option.getOrElse(workspace, () => "all")],
+        ["added", String(total_credits)],
+        ["used", String(total_usage)],
+        // Without the digits that a difference of two floats adds.
+        ["left", String(Number((total_credits - total_usage).toFixed(6)))]
+      ])
+    }
   })
-).pipe(Command.withDescription("Show the credits that were added to a workspace, used and left"))
+).pipe(Command.withDescription("Show the credits that were added, used and left. 1 credit is 1 USD"))
 
 /** The `credits` command. */
 export const command = Command.make("credits").pipe(
-  Command.withDescription("Manage the credits of a workspace in the database"),
+  Command.withDescription("Manage credits"),
   Command.withSubcommands([add, show])
 )

@@ -11,8 +11,6 @@ import * as Output from "../Output.ts"
 import * as Storage from "../Storage.ts"
 import { version } from "../Version.ts"
 
-const { workspace: _, ...flags } = Storage.flags
-
 const check = Effect.fnUntraced(function* (loaded: LoadSettings.Loaded, callsUpstreams: boolean) {
   const settings = yield* LoadSettings.read(loaded)
   const limits = yield* loaded.read(GatewayServerConfig.config)
@@ -59,7 +57,7 @@ export const command = Command.make(
       Flag.withDescription("Also call each upstream once with the key of the gateway, with its cheapest request"),
       Flag.withDefault(false)
     ),
-    ...flags
+    ...Storage.flags
   },
   Effect.fn("doctor")(function* (input) {
     const checked = yield* LoadSettings.load(input.settings, input.config).pipe(

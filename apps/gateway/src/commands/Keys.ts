@@ -1,32 +1,28 @@
-/** `model-gateway keys`: manages API keys in the database, without the HTTP API. */
+/** `model-gateway keys`: manages API keys. */
 import { LimitReset } from "@model-gateway/core/CurrentKey"
 import { Name } from "@model-gateway/core/Identifiers"
-import type * as Wire from "@model-gateway/core/Keys"
-import * as KeyFormat from "@model-gateway/server/KeyFormat"
-import * as KeyResponses from "@model-gateway/server/KeyResponses"
-import { type Key, KeyStore } from "@model-gateway/server/KeyStore"
-import type { Workspace } from "@model-gateway/server/WorkspaceStore"
-import { Clock, Console, DateTime, Effect, Option, Redacted, Result, Schema } from "effect"
+import type { Key } from "@model-gateway/core/Keys"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import { parse } from "@model-gateway/server/KeyFormat"
+import { Clock, Effect, Option, Redacted, Result, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as CreditsFlag from "../CreditsFlag.ts"
-import { Failure } from "../Failure.ts"
+import { Failure, UsageError } from "../Failure.ts"
+import * as Operator from "../Operator.ts"
 import * as OperatorName from "../OperatorName.ts"
 import * as Output from "../Output.ts"
-import * as Storage from "../Storage.ts"
+import * as TimeFlag from "../TimeFlag.ts"
 
-/** A key as GET `/keys` answers it. */
-const wire = (key: Key) =>
-  Effect.flatMap(KeyResponses.KeyResponses, ({ of }) =>
-    Effect.map(of(key), (record) => KeyResponses.listed(key, record))
-  )
-
-const kindText = ({ is_free_tier, is_management_key }: Wire.Key): string =>
+const kindText = ({ is_free_tier, is_management_key }: Key): string =>
   is_management_key ? "management" : is_free_tier ? "free tier" : "ordinary"
 
-const limitText = ({ limit, limit_remaining, limit_reset }: Wire.Key): string =>
+const limitText = ({ limit, limit_remaining, limit_reset }: Key): string =>
   limit === null ? "none" : `${limit_remaining} of ${limit} left${limit_reset === null ? "" : `, ${limit_reset}`}`
 
-const create = Command.make(
+const stateText = ({ disabled, expires_at }: Key, now: number): string =>
+  disabled ? "disabled" : expires_at !== null && Date.parse(expires_at) <= now ? "expired" : "active"
+
+const create = Operator.command(
   "create",
   {
     name: Flag.String("name").pipe(
@@ -51,20 +47,14 @@ const create = Command.make(
       Flag.withDescription("When the limit resets: each UTC day, ISO week or month. Default: never"),
       Flag.optional
     ),
-    expiresAt: Flag.String("expires-at").pipe(
-      Flag.withMetavar("time"),
+    expiresAt: TimeFlag.make("expires-at").pipe(
       Flag.withDescription("When the key expires, in ISO 8601: 2027-01-01T00:00:00Z. Default: never"),
-      Flag.filterMap(
-        (text) =>
-          isoTime.test(text) && hasDay(text) ? Option.map(DateTime.make(text), DateTime.toEpochMillis) : Option.none(),
-        () => "Expected a time in ISO 8601 with its zone, such as 2027-01-01T00:00:00Z"
-      ),
       Flag.optional
     ),
     user: Flag.String("user").pipe(
       Flag.withMetavar("name"),
       Flag.withDescription(
-        'The user who creates the key, at most 256 characters. Default: your login name. "" for none: a management key without a user may name the user of each key that it creates'
+        'The user who creates the key, at most 256 characters. Default: your login name; with --url, the user of the management key. "" for none: a management key without a user may name the user of each key that it creates'
       ),
       Flag.filter(
         (name) => name === "" || OperatorName.isUserId(name),
@@ -72,69 +62,42 @@ const create = Command.make(
       ),
       Flag.optional
     ),
-    ...Storage.flags
+    workspace: Operator.workspaceFlag.pipe(
+      Flag.withDescription("Slug or id of the key's workspace. Default: the default workspace"),
+      Flag.optional
+    )
   },
   Effect.fn("keys create")(function* (input) {
+    const { gateway, userId } = yield* Operator.Target
+    const workspaceId = yield* Operator.optionalWorkspaceId(input.workspace)
+    const user = Option.match(input.user, { onNone: () => userId, onSome: (name) => (name === "" ? null : name) })
+    const { data, key } = yield* gateway.createKey({
+      name: input.name,
+      is_management_key: input.management,
+      is_free_tier: input.freeTier,
+      limit: Option.getOrNull(Option.map(input.limit, MicroCredits.toCredits)),
+      limit_reset: Option.getOrNull(input.limitReset),
+      expires_at: Option.getOrNull(Option.map(input.expiresAt, TimeFlag.format)),
+      ...(workspaceId === undefined ? {} : { workspace_id: workspaceId }),
+      ...(user === undefined ? {} : { creator_user_id: user })
+    })
+    return {
+      json: { data, key: Redacted.value(key) },
+      text: ["The key is shown only once:", "", `  ${Redacted.value(key)}`, "", fields(data)].join("\n")
+    }
+  }),
+  Effect.fnUntraced(function* (input) {
     if (input.management && input.freeTier) {
-      return yield* new Failure({ message: "--free-tier and --management exclude each other." })
+      return yield* new UsageError({ message: "--free-tier and --management exclude each other." })
     }
     if (Option.isSome(input.limitReset) && Option.isNone(input.limit)) {
-      return yield* new Failure({ message: "--limit-reset needs a --limit to reset." })
+      return yield* new UsageError({ message: "--limit-reset needs a --limit to reset." })
     }
     if (Option.isSome(input.expiresAt) && input.expiresAt.value <= (yield* Clock.currentTimeMillis)) {
-      return yield* new Failure({
-        message: `--expires-at ${DateTime.formatIso(DateTime.makeUnsafe(input.expiresAt.value))} has already passed.`
+      return yield* new UsageError({
+        message: `--expires-at ${TimeFlag.format(input.expiresAt.value)} has already passed.`
       })
     }
-    const creatorUserId = Option.isNone(input.user)
-      ? yield* OperatorName.loginName()
-      : input.user.value === ""
-        ? null
-        : input.user.value
-    yield* Storage.withWorkspace(
-      input,
-      "create",
-      Effect.fnUntraced(function* ({ id: workspaceId, organizationId }) {
-        const keys = yield* KeyStore
-        const { key, plain } = yield* keys
-          .create({
-            organizationId,
-            workspaceId,
-            name: input.name,
-            isManagement: input.management,
-            isFreeTier: input.freeTier,
-            creatorUserId,
-            limit: Option.getOrNull(input.limit),
-            limitReset: Option.getOrNull(input.limitReset),
-            expiresAt: Option.getOrNull(input.expiresAt)
-          })
-          .pipe(
-            Effect.catchTags({
-              ManagementKeyOfFreeTier: Effect.die,
-              WorkspaceNotFound: () => Storage.deleted(workspaceId)
-            })
-          )
-        const shown = yield* wire(key)
-        if (input.json) return yield* Output.json({ data: shown, key: Redacted.value(plain) })
-        yield* Console.log(
-          [
-            "The key is shown only once:",
-            "",
-            `  ${Redacted.value(plain)}`,
-            "",
-            Output.fields([
-              ["name", shown.name],
-              ["kind", kindText(shown)],
-              ["user", shown.creator_user_id ?? "none"],
-              ["workspace", shown.workspace_id],
-              ["limit", limitText(shown)],
-              ["expires", shown.expires_at ?? "never"],
-              ["hash", shown.hash]
-            ])
-          ].join("\n")
-        )
-      })
-    )
   })
 ).pipe(
   Command.withDescription("Create a key and print it, once"),
@@ -144,109 +107,131 @@ const create = Command.make(
       command: "model-gateway keys create --name ci --limit 5 --limit-reset daily --expires-at 2027-01-01T00:00:00Z",
       description: "A key with 5 credits a day that expires at the new year"
     },
-    { command: "model-gateway keys create --management --json", description: "A management key, for a script" }
+    { command: "model-gateway keys create --management --json", description: "A management key, for a script" },
+    {
+      command: "model-gateway keys create --workspace search-team --url https://gateway.example",
+      description: "On a gateway that runs elsewhere"
+    }
   ])
 )
 
-const isoTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
-
-/** JavaScript takes the 31st of February for the 3rd of March. */
-const hasDay = (text: string): boolean => {
-  const day = text.slice(0, 10)
-  return Option.exists(DateTime.make(`${day}T00:00:00Z`), (time) => DateTime.formatIso(time).startsWith(day))
-}
-
-/** All keys of the workspace, newest first. */
-const allOf = Effect.fnUntraced(function* ({ id: workspaceId, organizationId }: Workspace) {
-  const filter = { organizationId, workspaceId, includeDisabled: true }
-  const { items } = yield* (yield* KeyStore).list(filter, { limit: everything })
-  return items
+/** All keys of a workspace, or of all workspaces, newest first. */
+export const allOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
+  const { gateway } = yield* Operator.Target
+  return yield* Operator.all((page) =>
+    gateway.listKeys({ ...page, workspace_id: workspaceId, include_disabled: true, limit: 1000 })
+  )
 })
 
-/** More keys than a database holds. */
-const everything = 1_000_000_000
-
-const list = Command.make(
+const list = Operator.command(
   "list",
-  Storage.flags,
-  Effect.fn("keys list")(function* (input) {
-    yield* Storage.withWorkspace(
-      input,
-      "existing",
-      Effect.fnUntraced(function* (workspace) {
-        const keys = (yield* allOf(workspace)).map((key) => KeyResponses.listedWith(key, key.budget))
-        if (input.json) return yield* Output.json({ data: keys })
-        if (keys.length === 0) {
-          return yield* Console.log("This workspace has no keys. Create one with model-gateway keys create.")
-        }
-        const now = yield* Clock.currentTimeMillis
-        yield* Console.log(
-          Output.table(
-            ["KEY", "NAME", "KIND", "STATE", "USED", "LIMIT", "EXPIRES", "HASH"],
-            keys.map((key) => [
-              key.label,
-              key.name,
-              kindText(key),
-              key.disabled
-                ? "disabled"
-                : key.expires_at !== null && Date.parse(key.expires_at) <= now
-                  ? "expired"
-                  : "active",
-              String(key.usage),
-              limitText(key),
-              key.expires_at ?? "never",
-              key.hash.slice(0, 16)
-            ])
-          )
-        )
-      })
-    )
-  })
-).pipe(Command.withDescription("List the keys of a workspace, newest first"))
-
-/** The keys that the text may stand for: a hash, the beginning of one, or a key itself. */
-const matching = (text: string, keys: ReadonlyArray<Key>): ReadonlyArray<Key> => {
-  const hash = Result.match(KeyFormat.parse(text), { onFailure: () => text, onSuccess: (parsed) => parsed.hash })
-  return keys.filter((key) => key.hash.startsWith(hash))
-}
-
-const revoke = Command.make(
-  "revoke",
   {
-    key: Argument.String("key").pipe(
-      Argument.withDescription(
-        "The key's hash, as keys list shows it (its first 8 characters or more), or the key itself"
-      ),
-      Argument.filter(
-        (text) => /^[0-9a-f]{8,64}$/.test(text) || Result.isSuccess(KeyFormat.parse(text)),
-        () => "Expected 8 to 64 hex digits of the key's hash, or the key itself"
-      )
-    ),
-    ...Storage.flags
-  },
-  Effect.fn("keys revoke")(function* (input) {
-    yield* Storage.withWorkspace(
-      input,
-      "existing",
-      Effect.fnUntraced(function* (workspace) {
-        const keys = yield* KeyStore
-        const [key, another] = matching(input.key, yield* allOf(workspace))
-        const missing = new Failure({ message: `The workspace ${workspace.id} has no such key.` })
-        if (key === undefined) return yield* missing
-        if (another !== undefined) {
-          return yield* new Failure({
-            message: `Several keys begin with ${input.key}. Give more characters of the hash.`
-          })
-        }
-        yield* keys
-          .remove(key.organizationId, key.hash)
-          .pipe(Effect.catchTag("KeyNotFound", () => Effect.fail(missing)))
-        if (input.json) return yield* Output.json({ deleted: true, hash: key.hash })
-        yield* Console.log(
-          `Revoked ${key.label} (${Output.printable(key.name)}). A running gateway refuses it within 3 seconds.`
-        )
-      })
+    workspace: Operator.workspaceFlag.pipe(
+      Flag.withDescription("List only the keys of this workspace: its slug or id. Default: those of all workspaces"),
+      Flag.optional
     )
+  },
+  Effect.fn("keys list")(function* ({ workspace }) {
+    const keys = yield* allOf(yield* Operator.optionalWorkspaceId(workspace))
+    const slugOf = yield* Operator.slugs
+    const now = yield* Clock.currentTimeMillis
+    return {
+      json: { data: keys },
+      text:
+        keys.length === 0
+          ? "There are no keys. Create one with model-gateway keys create."
+          : Output.table(
+              ["KEY", "NAME", "KIND", "STATE", "WORKSPACE", "USED", "LIMIT", "EXPIRES", "HASH"],
+              keys.map((key) => [
+                key.label,
+                key.name,
+                kindText(key),
+                stateText(key, now),
+                slugOf(key.workspace_id),
+                String(key.usage),
+                limitText(key),
+                key.expires_at ?? "never",
+                key.hash.slice(0, 16)
+              ])
+            )
+    }
+  })
+).pipe(
+  Command.withDescription("List the keys, newest first. USED and LIMIT are in credits. 1 credit is 1 USD"),
+  Command.withExamples([
+    { command: "model-gateway keys list --workspace search-team", description: "The keys of one workspace" }
+  ])
+)
+
+/** Whether a text may name a key. */
+export const isKey = (text: string): boolean => /^[0-9a-f]{8,64}$/.test(text) || Result.isSuccess(parse(text))
+
+export const expected = "Expected 8 to 64 hex digits of the key's hash, or the key itself"
+
+/** The argument that names a key. */
+export const keyArgument = Argument.String("key").pipe(
+  Argument.withDescription("The key's hash, as keys list shows it (its first 8 characters or more), or the key itself"),
+  Argument.filter(isKey, () => expected)
+)
+
+/** The key that a {@link keyArgument} names. */
+export const find = Effect.fnUntraced(function* (text: string) {
+  const hash = Result.match(parse(text), { onFailure: () => text, onSuccess: (parsed) => parsed.hash })
+  const missing = new Failure({ message: "There is no such key." })
+  if (hash.length === 64) {
+    const { gateway } = yield* Operator.Target
+    return yield* gateway.getKey(hash).pipe(Effect.catchTag("NotFound", () => Effect.fail(missing)))
+  }
+  const [key, another] = (yield* allOf(undefined)).filter((each) => each.hash.startsWith(hash))
+  if (key === undefined) return yield* missing
+  if (another !== undefined) {
+    return yield* new Failure({ message: `Several keys have a hash that begins with ${hash}. Give more of it.` })
+  }
+  return key
+})
+
+const fields = (key: Key): string =>
+  Output.fields([
+    ["name", key.name],
+    ["kind", kindText(key)],
+    ["user", key.creator_user_id ?? "none"],
+    ["workspace", key.workspace_id],
+    ["limit", limitText(key)],
+    ["expires", key.expires_at ?? "never"],
+    ["hash", key.hash]
+  ])
+
+const show = Operator.command(
+  "show",
+  { key: keyArgument },
+  Effect.fn("keys show")(function* ({ key: text }) {
+    const key = yield* find(text)
+    const now = yield* Clock.currentTimeMillis
+    return {
+      json: { data: key },
+      text: `${fields(key)}\n${Output.fields([
+        ["state", stateText(key, now)],
+        ["guardrail", key.guardrail_id ?? "none"],
+        ["used", `${key.usage} credits: ${key.usage_daily} today, ${key.usage_monthly} this month`],
+        ["created", key.created_at]
+      ])}`
+    }
+  })
+).pipe(Command.withDescription("Show a key, its limit and what it has used. Never shows the key itself"))
+
+const revoke = Operator.command(
+  "revoke",
+  { key: keyArgument },
+  Effect.fn("keys revoke")(function* ({ key: text }) {
+    const { gateway } = yield* Operator.Target
+    const { hash, label, name } = yield* find(text)
+    yield* gateway
+      .deleteKey(hash)
+      .pipe(Effect.catchTag("NotFound", () => Effect.fail(new Failure({ message: "There is no such key." }))))
+    return {
+      json: { deleted: true, hash },
+      text: `Revoked the key ${Output.printable(name)} (${label}). A running gateway rejects it within 3 seconds.`
+    }
   })
 ).pipe(
   Command.withDescription("Revoke a key permanently. Its usage is kept"),
@@ -255,6 +240,6 @@ const revoke = Command.make(
 
 /** The `keys` command. */
 export const command = Command.make("keys").pipe(
-  Command.withDescription("Manage API keys in the database, with or without a running gateway"),
-  Command.withSubcommands([create, list, revoke])
+  Command.withDescription("Manage API keys"),
+  Command.withSubcommands([create, list, show, revoke])
 )

@@ -3,16 +3,11 @@ import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as Database from "../Database.ts"
 import * as DataFolder from "../DataFolder.ts"
-import { ExitCode } from "../Failure.ts"
+import { ExitCode, somethingToDo } from "../Failure.ts"
 import * as LoadSettings from "../LoadSettings.ts"
 import * as Output from "../Output.ts"
 import * as Storage from "../Storage.ts"
 import { version } from "../Version.ts"
-
-const { workspace: _, ...flags } = Storage.flags
-
-/** The exit code of `--dry-run` if there is something to run. */
-const toRun = 2
 
 const listed = (names: ReadonlyArray<string>): string => names.map((name) => `  ${name}`).join("\n")
 
@@ -24,10 +19,12 @@ export const command = Command.make(
   "migrate",
   {
     dryRun: Flag.Boolean("dry-run").pipe(
-      Flag.withDescription(`Only say what would run, and change nothing. The exit code is ${toRun} if something would`),
+      Flag.withDescription(
+        `Only say what would run, and change nothing. The exit code is ${somethingToDo} if something would`
+      ),
       Flag.withDefault(false)
     ),
-    ...flags
+    ...Storage.flags
   },
   Effect.fn("migrate")(function* ({ config, dryRun, json, settings }) {
     const { databaseConnections, databaseUrl, dataDir } = yield* Effect.flatMap(
@@ -49,7 +46,7 @@ export const command = Command.make(
               ? `${name} has schema ${current}. No migration is pending.`
               : `${name} ${isThere ? `has schema ${current}` : "does not exist"}. ${counted(pending)} would run:\n${listed(pending)}`
           )
-      return yield* pending.length === 0 ? Effect.void : new ExitCode({ code: toRun })
+      return yield* pending.length === 0 ? Effect.void : new ExitCode({ code: somethingToDo })
     }
     yield* DataFolder.prepare(dataDir)
     const applied = yield* Maintenance.migrate(options)

@@ -52,19 +52,19 @@ const update = Command.make(
     ),
     sha256: Flag.String("sha256").pipe(
       Flag.withMetavar("hex"),
-      Flag.withDescription("The SHA-256 checksum that the catalog must have"),
+      Flag.withDescription("The SHA-256 checksum that the catalog must have. Default: none"),
       Flag.optional
     ),
     publicKey: Flag.String("public-key").pipe(
       Flag.withMetavar("file"),
       Flag.withDescription(
-        "The Ed25519 public key, in PEM, by which the catalog must be signed. The signature is read from where the catalog is, with .sig at the end: the bytes in base64"
+        "The Ed25519 public key, in PEM, by which the catalog must be signed. The signature is read from where the catalog is, with .sig at the end: the bytes in base64. Default: none"
       ),
       Flag.optional
     ),
     timeLimit: Flag.String("time-limit").pipe(
       Flag.withMetavar("duration"),
-      Flag.withDescription("The longest wait for a URL"),
+      Flag.withDescription("The longest wait for a URL. Default: 30 seconds"),
       Flag.withDefault("30 seconds")
     ),
     allowOlder: Flag.Boolean("allow-older").pipe(

@@ -2,21 +2,17 @@
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Entry, Reservation } from "@model-gateway/server/Accounting"
 import { type OpenReservation, Reconcile, type Report } from "@model-gateway/server/Reconcile"
-import { Console, DateTime, Effect, Option } from "effect"
+import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as CreditsFlag from "../CreditsFlag.ts"
-import { ExitCode } from "../Failure.ts"
+import { ExitCode, somethingToDo } from "../Failure.ts"
 import * as Output from "../Output.ts"
 import * as Storage from "../Storage.ts"
-
-const { workspace: _, ...flags } = Storage.flags
-
-/** The exit code if there are abandoned reservations. */
-const toCheck = 2
+import * as TimeFlag from "../TimeFlag.ts"
 
 const credits = MicroCredits.toCredits
 
-const time = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+const time = TimeFlag.format
 
 /** A reservation as JSON. */
 const reservationJson = (reservation: Reservation) => ({
@@ -118,14 +114,13 @@ const settle = Command.make(
       Flag.withDescription("The provider, for the request log. Default: none is named"),
       Flag.optional
     ),
-    ...flags
+    ...Storage.flags
   },
   Effect.fn("reconcile settle")(function* (input) {
     const { cost } = input
     yield* Storage.withStores(
       input,
-      "existing",
-      Effect.fnUntraced(function* () {
+      Effect.gen(function* () {
         const provider = Option.getOrUndefined(input.provider)
         const reservation = yield* (yield* Reconcile).settle(input.id, { cost, provider })
         if (input.json) return yield* Output.json({ id: reservation.id, settled: credits(cost) })
@@ -139,12 +134,11 @@ const settle = Command.make(
 
 const dismiss = Command.make(
   "dismiss",
-  { id, ...flags },
+  { id, ...Storage.flags },
   Effect.fn("reconcile dismiss")(function* (input) {
     yield* Storage.withStores(
       input,
-      "existing",
-      Effect.fnUntraced(function* () {
+      Effect.gen(function* () {
         const reservation = yield* (yield* Reconcile).dismiss(input.id)
         if (input.json) return yield* Output.json({ id: reservation.id, dismissed: true })
         yield* Console.log(`Dismissed ${reservation.id}. Nothing was charged.`)
@@ -157,28 +151,19 @@ const dismiss = Command.make(
 export const command = Command.make(
   "reconcile",
   {
-    since: Flag.String("since").pipe(
-      Flag.withMetavar("time"),
+    since: TimeFlag.makeWithDay("since").pipe(
       Flag.withDescription(
         "Leave out what was abandoned or charged before this time, in ISO 8601: 2027-01-31 or 2027-01-31T10:00:00Z. " +
           "Default: everything is listed"
       ),
-      Flag.filterMap(
-        (text) =>
-          /^\d{4}-\d\d-\d\d(T.+)?$/.test(text)
-            ? Option.map(DateTime.make(text), DateTime.toEpochMillis)
-            : Option.none(),
-        () => "Expected a day or a time in ISO 8601, such as 2027-01-31 or 2027-01-31T10:00:00Z"
-      ),
       Flag.optional
     ),
-    ...flags
+    ...Storage.flags
   },
   Effect.fn("reconcile")(function* (input) {
     const report = yield* Storage.withStores(
       input,
-      "existing",
-      Effect.fnUntraced(function* () {
+      Effect.gen(function* () {
         return yield* (yield* Reconcile).report(Option.getOrUndefined(input.since))
       })
     )
@@ -190,12 +175,12 @@ export const command = Command.make(
           open: report.open.map(openJson)
         })
       : Console.log(text(report))
-    if (report.abandoned.length > 0) return yield* new ExitCode({ code: toCheck })
+    if (report.abandoned.length > 0) return yield* new ExitCode({ code: somethingToDo })
   })
 ).pipe(
   Command.withDescription(
     "List what to check after a crash: abandoned reservations, overruns, late charges, and what is reserved now. " +
-      `The exit code is ${toCheck} if there are abandoned reservations, 0 if there are none, and 1 after an error. ` +
+      `The exit code is ${somethingToDo} if there are abandoned reservations, 0 if there are none, 1 after an error, and 2 if the command is not called correctly. ` +
       "It runs beside a running gateway"
   ),
   Command.withShortDescription("Check and close what dead processes have left"),

@@ -26,7 +26,7 @@ import {
 import { createHash } from "node:crypto"
 import { version } from "../Version.ts"
 import type * as Settings from "../Settings.ts"
-import * as InProcess from "./InProcess.ts"
+import * as InProcess from "../InProcess.ts"
 import * as Metadata from "./Metadata.ts"
 import * as Sessions from "./Sessions.ts"
 

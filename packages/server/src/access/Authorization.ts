@@ -7,7 +7,7 @@
 import { Authorization } from "@model-gateway/core/unstable/Authorization"
 import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
 import type { Access } from "@model-gateway/core/Operation"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type { RateLimiter } from "effect/persistence/RateLimiter"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
@@ -15,12 +15,15 @@ import * as ClientAddress from "../http/ClientAddress.ts"
 import * as Failures from "../http/Failures.ts"
 import * as Routes from "../http/Routes.ts"
 import { RequestContext, type RequestRecord } from "../http/RequestContext.ts"
+import type { StorageError } from "../storage/sql/StorageError.ts"
 import { type Caller, CurrentCaller } from "./Caller.ts"
 import * as FailedAuthentications from "./FailedAuthentications.ts"
+import type { Key } from "./Key.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 import { KeyStore } from "./KeyStore.ts"
 import { RateLimits } from "./RateLimits.ts"
 import * as RequestRate from "./RequestRate.ts"
+import { type BootstrapOptions, WorkspaceStore } from "./WorkspaceStore.ts"
 
 const unauthorized = (message: string) => new Unauthorized({ error: { message } })
 
@@ -109,3 +112,56 @@ export const layer: Layer.Layer<Authorization, never, KeyStore | RateLimiter | R
   Authorization,
   make
 )
+
+/**
+ * The management key that stands for the operator. It is in no database, so nobody can send it.
+ * Without a user, it may name the user of each key that it creates.
+ */
+const operatorKey = (organizationId: string, workspaceId: string, now: number): Key => ({
+  hash: "operator",
+  label: "operator",
+  name: "Operator",
+  organizationId,
+  workspaceId,
+  guardrailId: null,
+  guardrailAssignedAt: null,
+  guardrailAssignedBy: null,
+  isManagement: true,
+  isFreeTier: false,
+  creatorUserId: null,
+  externalUser: null,
+  expiresAt: null,
+  disabled: false,
+  deletedAt: null,
+  freeDailyLimit: 0,
+  createdAt: now,
+  updatedAt: now,
+  limit: null,
+  limitReset: null,
+  includeByokInLimit: false
+})
+
+/**
+ * Takes every request for one of the operator, with the permissions of a management key of the first
+ * organization, which is created if the database has none. Only for a process that serves no
+ * network: who can open the database needs no key.
+ */
+export const layerOperator = (options?: BootstrapOptions): Layer.Layer<Authorization, StorageError, WorkspaceStore> =>
+  Layer.effect(
+    Authorization,
+    Effect.gen(function* () {
+      const { id, organizationId } = yield* (yield* WorkspaceStore).ensureDefault(options)
+      const key = operatorKey(organizationId, id, yield* Clock.currentTimeMillis)
+      const caller: Caller = { key, guardrail: null, ephemeral: null }
+      return Authorization.of({
+        bearer: (httpEffect, { endpoint }) =>
+          Effect.withFiber((fiber) => {
+            Context.getUnsafe(fiber.context, RequestContext).endpoint = endpoint
+            const refusal = refusalOf(caller, Routes.of(endpoint))
+            return refusal === undefined
+              ? Effect.provideService(httpEffect, CurrentCaller, caller)
+              : Effect.die(refusal)
+          })
+      })
+    })
+  )

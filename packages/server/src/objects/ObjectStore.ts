@@ -187,6 +187,19 @@ export const makeMemory = Effect.sync(() => {
 /** Objects in this process's memory, lost when it ends. For tests. */
 export const layerMemory: Layer.Layer<ObjectStore> = Layer.effect(ObjectStore, makeMemory)
 
+/** No objects can be reached: every operation fails with this message. */
+export const layerNone = (message: string): Layer.Layer<ObjectStore> => {
+  const none = (operation: string) => new ObjectStoreError({ operation, reason: "unavailable", message })
+  return Layer.succeed(ObjectStore, {
+    put: () => Effect.fail(none("put")),
+    open: () => Effect.fail(none("open")),
+    remove: () => Effect.fail(none("remove")),
+    list: () => Stream.fail(none("list")),
+    removeIncomplete: () => Effect.fail(none("removeIncomplete")),
+    check: Effect.fail(none("check"))
+  })
+}
+
 /**
  * Registers the object store in the context. Without it, requests that need no file are still
  * served.

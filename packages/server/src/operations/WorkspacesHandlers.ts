@@ -118,11 +118,11 @@ const make = Effect.gen(function* () {
       {
         operation: "addCredits",
         idempotencyKey,
-        payload: Effect.succeed([id, String(amount)]),
+        payload: Effect.succeed([id, String(amount), ...(request.note === undefined ? [] : [request.note])]),
         encode
       },
       Effect.gen(function* () {
-        const balance = yield* orUnavailable(accounting.addCredits(id, amount)).pipe(
+        const balance = yield* orUnavailable(accounting.addCredits(id, amount, request.note)).pipe(
           Effect.catchTag("BalanceOutOfRange", (error) =>
             Effect.fail(invalid([{ path: "amount", message: error.message }]))
           )

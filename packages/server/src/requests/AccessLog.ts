@@ -158,3 +158,9 @@ export const make = Effect.gen(function* () {
 
 /** The access log over the store in the context, as {@link GatewayServerConfig} says. */
 export const layer: Layer.Layer<AccessLog, never, RejectedRequests | SecureRandom> = Layer.effect(AccessLog, make)
+
+/** No access log: the caller is in this process, and sees how its request ended. */
+export const layerNone: Layer.Layer<AccessLog> = Layer.succeed(AccessLog, {
+  wants: () => false,
+  ended: () => Effect.void
+})

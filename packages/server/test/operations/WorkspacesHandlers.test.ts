@@ -114,6 +114,14 @@ describe("workspaces", () => {
       }
       yield* addCredits("search", 0.000001)
       expect((yield* get("search")).credits).toBe(0.000001)
+      for (const note of ["", "n".repeat(257)]) {
+        expect(issuePaths(yield* manage(`${path}/search/credits`, "POST", { amount: 1, note }))).toEqual(["note"])
+      }
+      yield* manage(`${path}/search/credits`, "POST", { amount: 1, note: "invoice 1017" })
+      const sql = yield* SqlClient
+      expect(yield* sql`SELECT note FROM credit_ledger WHERE amount_micro = 1000000`).toEqual([
+        { note: "invoice 1017" }
+      ])
     }).pipe(Effect.provide(layer()))
   )
 

@@ -1,0 +1,240 @@
+/** `model-gateway guardrails`: limits on models, providers and spending, for the keys assigned. */
+import { LimitReset } from "@model-gateway/core/CurrentKey"
+import type { Guardrail } from "@model-gateway/core/Guardrails"
+import { Name } from "@model-gateway/core/Identifiers"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import { Effect, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import * as CreditsFlag from "../CreditsFlag.ts"
+import { Failure, UsageError } from "../Failure.ts"
+import * as Operator from "../Operator.ts"
+import * as Output from "../Output.ts"
+import * as Keys from "./Keys.ts"
+
+const id = Argument.String("guardrail").pipe(
+  Argument.withDescription("Id of the guardrail, as guardrails list shows it")
+)
+
+const orMissing = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.catchIf(
+    effect,
+    (error: E): error is Extract<E, { readonly _tag: "NotFound" }> => error._tag === "NotFound",
+    () => Effect.fail(new Failure({ message: "There is no such guardrail." }))
+  )
+
+const limitText = ({ limit_usd, reset_interval }: Guardrail): string =>
+  limit_usd === null ? "none" : `${limit_usd}${reset_interval === null ? "" : ` ${reset_interval}`}`
+
+const namesText = (names: ReadonlyArray<string> | null, ifNull: string): string =>
+  names === null ? ifNull : names.length === 0 ? "none" : names.join(", ")
+
+const modelsText = ({ allowed_models, ignored_models }: Guardrail): string =>
+  `${namesText(allowed_models, "all")}${ignored_models === null ? "" : ` except ${namesText(ignored_models, "")}`}`
+
+const providersText = ({ allowed_providers, ignored_providers }: Guardrail): string =>
+  `${namesText(allowed_providers, "all")}${ignored_providers === null ? "" : ` except ${namesText(ignored_providers, "")}`}`
+
+const fields = (guardrail: Guardrail): string =>
+  Output.fields([
+    ["name", guardrail.name],
+    ["id", guardrail.id],
+    ["description", guardrail.description ?? "none"],
+    ["limit", limitText(guardrail)],
+    ["models", modelsText(guardrail)],
+    ["providers", providersText(guardrail)],
+    ["created", guardrail.created_at]
+  ])
+
+const list = Operator.command(
+  "list",
+  {
+    workspace: Operator.workspaceFlag.pipe(
+      Flag.withDescription("List only those of this workspace: its slug or id. Default: those of all workspaces"),
+      Flag.optional
+    )
+  },
+  Effect.fn("guardrails list")(function* ({ workspace }) {
+    const { gateway } = yield* Operator.Target
+    const workspaceId = yield* Operator.optionalWorkspaceId(workspace)
+    const data = yield* Operator.all((page) =>
+      gateway.listGuardrails({
+        ...page,
+        limit: 100,
+        ...(workspaceId === undefined ? {} : { workspace_id: workspaceId })
+      })
+    )
+    return {
+      json: { data },
+      text:
+        data.length === 0
+          ? "There are no guardrails. Create one with model-gateway guardrails create."
+          : Output.table(
+              ["NAME", "LIMIT", "MODELS", "PROVIDERS", "ID"],
+              data.map((each) => [each.name, limitText(each), modelsText(each), providersText(each), each.id])
+            )
+    }
+  })
+).pipe(Command.withDescription("List the guardrails, newest first. LIMIT is in credits. 1 credit is 1 USD"))
+
+const show = Operator.command(
+  "show",
+  { id },
+  Effect.fn("guardrails show")(function* ({ id }) {
+    const { gateway } = yield* Operator.Target
+    const data = yield* orMissing(gateway.getGuardrail(id))
+    const keys = yield* Operator.all((page) => gateway.listAssignments(id, { ...page, limit: 100 }))
+    return {
+      json: { data, keys },
+      text: [
+        fields(data),
+        "",
+        keys.length === 0
+          ? "No keys are assigned to it."
+          : Output.table(
+              ["KEY", "NAME", "ASSIGNED", "HASH"],
+              keys.map((each) => [each.key_label, each.key_name, each.created_at, each.key_hash.slice(0, 16)])
+            )
+      ].join("\n")
+    }
+  })
+).pipe(Command.withDescription("Show a guardrail and the keys that are assigned to it"))
+
+/** A flag with a list of names, separated by commas. */
+const namesFlag = (name: string, description: string) =>
+  Flag.String(name).pipe(
+    Flag.withMetavar("names"),
+    Flag.withDescription(`${description}. Separated by commas`),
+    Flag.map((text) =>
+      text
+        .split(",")
+        .map((each) => each.trim())
+        .filter((each) => each !== "")
+    ),
+    Flag.optional
+  )
+
+const create = Operator.command(
+  "create",
+  {
+    name: Flag.String("name").pipe(
+      Flag.withMetavar("text"),
+      Flag.withDescription("Its name: 1 to 256 characters"),
+      Flag.filter(Schema.is(Name), () => "Expected 1 to 256 characters")
+    ),
+    description: Flag.String("description").pipe(
+      Flag.withMetavar("text"),
+      Flag.withDescription("What it is for: at most 2048 characters. Default: none"),
+      Flag.optional
+    ),
+    limit: CreditsFlag.make("limit", 0, 1_000_000_000).pipe(
+      Flag.withDescription(
+        "Maximum credits that all its keys together may spend. 1 credit is 1 USD. Default: no limit"
+      ),
+      Flag.optional
+    ),
+    limitReset: Flag.Literals("limit-reset", LimitReset.literals).pipe(
+      Flag.withDescription("When the limit resets: each UTC day, ISO week or month. Default: never"),
+      Flag.optional
+    ),
+    allowModels: namesFlag("allow-models", "The only models that its keys may use, such as cohere/*. Default: all"),
+    ignoreModels: namesFlag("ignore-models", "Models that its keys may not use. Default: none"),
+    allowProviders: namesFlag("allow-providers", "The only providers that may serve its keys. Default: all"),
+    ignoreProviders: namesFlag("ignore-providers", "Providers that may not serve its keys. Default: none"),
+    workspace: Operator.workspaceFlag.pipe(
+      Flag.withDescription(
+        "Workspace to list it in: its slug or id. Keys of all workspaces can be assigned to it. Default: the default workspace"
+      ),
+      Flag.optional
+    )
+  },
+  Effect.fn("guardrails create")(function* (input) {
+    const { gateway } = yield* Operator.Target
+    const workspaceId = yield* Operator.optionalWorkspaceId(input.workspace)
+    const data = yield* gateway.createGuardrail({
+      name: input.name,
+      description: Option.getOrNull(input.description),
+      limit_usd: Option.getOrNull(Option.map(input.limit, MicroCredits.toCredits)),
+      reset_interval: Option.getOrNull(input.limitReset),
+      allowed_models: Option.getOrNull(input.allowModels),
+      ignored_models: Option.getOrNull(input.ignoreModels),
+      allowed_providers: Option.getOrNull(input.allowProviders),
+      ignored_providers: Option.getOrNull(input.ignoreProviders),
+      ...(workspaceId === undefined ? {} : { workspace_id: workspaceId })
+    })
+    return {
+      json: { data },
+      text: `${fields(data)}\n\nIt has an effect on the keys that model-gateway guardrails assign assigns to it.`
+    }
+  }),
+  ({ limit, limitReset }) =>
+    Option.isSome(limitReset) && Option.isNone(limit)
+      ? Effect.fail(new UsageError({ message: "--limit-reset needs a --limit to reset." }))
+      : Effect.void
+).pipe(
+  Command.withDescription("Create a guardrail"),
+  Command.withExamples([
+    {
+      command: 'model-gateway guardrails create --name Interns --limit 5 --limit-reset daily --allow-models "cohere/*"',
+      description: "5 credits a day for all its keys together, and only the models of one vendor"
+    }
+  ])
+)
+
+const keys = Keys.keyArgument.pipe(Argument.atLeast(1))
+
+const hashesOf = (texts: ReadonlyArray<string>) =>
+  Effect.map(Effect.forEach(texts, Keys.find), (found) => found.map(({ hash }) => hash))
+
+const nonEmpty = Schema.is(Schema.NonEmptyArray(Schema.String))
+
+const assign = Operator.command(
+  "assign",
+  { id, keys },
+  Effect.fn("guardrails assign")(function* ({ id, keys }) {
+    const { gateway } = yield* Operator.Target
+    const hashes = yield* hashesOf(keys)
+    if (!nonEmpty(hashes)) return yield* new UsageError({ message: "No key is named." })
+    const answer = yield* orMissing(gateway.assignKeys(id, { key_hashes: hashes }))
+    const replaced = answer.replaced?.length ?? 0
+    return {
+      json: answer,
+      text:
+        `${counted(answer.assigned_count, "key is", "keys are")} assigned to the guardrail.` +
+        (replaced === 0 ? "" : ` ${counted(replaced, "of them had", "of them had")} another one before.`)
+    }
+  })
+).pipe(
+  Command.withDescription("Assign keys to a guardrail. A key has at most one: the new one replaces the former"),
+  Command.withShortDescription("Assign keys to a guardrail")
+)
+
+const counted = (count: number, one: string, several: string): string => `${count} ${count === 1 ? one : several}`
+
+const unassign = Operator.command(
+  "unassign",
+  { id, keys },
+  Effect.fn("guardrails unassign")(function* ({ id, keys }) {
+    const { gateway } = yield* Operator.Target
+    const hashes = yield* hashesOf(keys)
+    if (!nonEmpty(hashes)) return yield* new UsageError({ message: "No key is named." })
+    const answer = yield* orMissing(gateway.unassignKeys(id, { key_hashes: hashes }))
+    return { json: answer, text: `${counted(answer.unassigned_count, "key has", "keys have")} no guardrail any more.` }
+  })
+).pipe(Command.withDescription("Remove keys from a guardrail"))
+
+const remove = Operator.command(
+  "delete",
+  { id },
+  Effect.fn("guardrails delete")(function* ({ id }) {
+    const { gateway } = yield* Operator.Target
+    yield* orMissing(gateway.deleteGuardrail(id))
+    return { json: { deleted: true, id }, text: "Deleted the guardrail. It no longer limits its keys." }
+  })
+).pipe(Command.withDescription("Delete a guardrail. Its keys then have none"))
+
+/** The `guardrails` command. */
+export const command = Command.make("guardrails").pipe(
+  Command.withDescription("Manage guardrails: limits on models, providers and spending of the keys assigned to them"),
+  Command.withShortDescription("Manage limits on models, providers and spending"),
+  Command.withSubcommands([list, show, create, assign, unassign, remove])
+)

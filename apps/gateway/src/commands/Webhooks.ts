@@ -1,0 +1,183 @@
+/** `model-gateway webhooks`: the deliveries of the events of video jobs. */
+import { EventType } from "@model-gateway/core/Webhook"
+import { type Delivery, DeliveryStatus } from "@model-gateway/core/Webhooks"
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { Failure } from "../Failure.ts"
+import * as Operator from "../Operator.ts"
+import * as Output from "../Output.ts"
+
+const id = Argument.String("delivery").pipe(
+  Argument.withDescription("Id of the delivery: the header webhook-id, as webhooks list shows it")
+)
+
+const orMissing = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.catchIf(
+    effect,
+    (error: E): error is Extract<E, { readonly _tag: "NotFound" }> => error._tag === "NotFound",
+    () => Effect.fail(new Failure({ message: "There is no such delivery." }))
+  )
+
+const list = Operator.command(
+  "list",
+  {
+    limit: Operator.limitFlag("deliveries", 50),
+    status: Flag.Literals("status", DeliveryStatus.literals).pipe(
+      Flag.withDescription("Only deliveries in this state. Default: all"),
+      Flag.optional
+    ),
+    type: Flag.Literals("type", EventType.literals).pipe(
+      Flag.withDescription("Only events of this type. Default: all"),
+      Flag.optional
+    ),
+    video: Flag.String("video").pipe(
+      Flag.withMetavar("id"),
+      Flag.withDescription("Only events of this video job. Default: of all"),
+      Flag.optional
+    ),
+    workspace: Operator.workspaceFlag.pipe(
+      Flag.withDescription("Slug or id of the workspace. Default: the default workspace"),
+      Flag.optional
+    )
+  },
+  Effect.fn("webhooks list")(function* (input) {
+    const { gateway } = yield* Operator.Target
+    const filter = {
+      workspace_id: yield* Operator.optionalWorkspaceId(input.workspace),
+      status: Option.getOrUndefined(input.status),
+      type: Option.getOrUndefined(input.type),
+      video_id: Option.getOrUndefined(input.video)
+    }
+    const data = yield* Operator.pages(input.limit, (after, limit) =>
+      Effect.map(
+        gateway.listWebhookDeliveries({ ...filter, after, limit: Math.min(limit, 100) }),
+        ({ data, has_more }) => ({ data, next: has_more ? (data.at(-1)?.id ?? null) : null })
+      )
+    )
+    return {
+      json: { data },
+      text:
+        data.length === 0
+          ? "There are no such deliveries."
+          : Output.table(
+              ["TIME", "TYPE", "VIDEO", "STATUS", "ATTEMPTS", "LAST", "URL", "DELIVERY"],
+              data.map((each) => [
+                each.created_at,
+                each.type,
+                each.video_id,
+                each.status,
+                String(each.attempts.length),
+                lastText(each),
+                each.url,
+                each.id
+              ])
+            )
+    }
+  })
+).pipe(
+  Command.withDescription("List the deliveries of the events of video jobs, newest first"),
+  Command.withExamples([{ command: "model-gateway webhooks list --status failed", description: "What was given up" }])
+)
+
+const lastText = ({ attempts }: Delivery): string => {
+  const last = attempts.at(-1)
+  return last === undefined ? "none" : (last.error ?? String(last.status_code))
+}
+
+const fields = (delivery: Delivery): string =>
+  [
+    Output.fields([
+      ["delivery", delivery.id],
+      ["type", delivery.type],
+      ["video", delivery.video_id],
+      ["url", delivery.url],
+      ["status", delivery.status],
+      ["created", delivery.created_at],
+      ["next attempt", delivery.next_attempt_at ?? "none"],
+      ["finished", delivery.finished_at ?? "not yet"]
+    ]),
+    ...(delivery.attempts.length === 0
+      ? []
+      : [
+          Output.table(
+            ["TIME", "STATUS", "MS", "ERROR", "RESPONSE"],
+            delivery.attempts.map((each) => [
+              each.attempted_at,
+              each.status_code === null ? "none" : String(each.status_code),
+              String(each.duration_ms),
+              each.error ?? "",
+              each.response_excerpt ?? ""
+            ])
+          )
+        ])
+  ].join("\n\n")
+
+const show = Operator.command(
+  "show",
+  { id },
+  Effect.fn("webhooks show")(function* ({ id }) {
+    const { gateway } = yield* Operator.Target
+    const data = yield* orMissing(gateway.getWebhookDelivery(id))
+    return { json: { data }, text: fields(data) }
+  })
+).pipe(Command.withDescription("Show a delivery and its latest 50 attempts. MS is milliseconds"))
+
+const redeliver = Operator.command(
+  "redeliver",
+  { id },
+  Effect.fn("webhooks redeliver")(function* ({ id }) {
+    const { gateway } = yield* Operator.Target
+    const data = yield* orMissing(gateway.redeliverWebhook(id))
+    return { json: { data }, text: `A running gateway sends ${data.id} again, to ${data.url}.` }
+  })
+).pipe(
+  Command.withDescription("Send an event again that was delivered or given up. A running gateway sends it"),
+  Command.withShortDescription("Send an event again")
+)
+
+const rotateSecret = Operator.command(
+  "rotate-secret",
+  {
+    keepPreviousFor: Flag.Int("keep-previous-for").pipe(
+      Flag.withMetavar("seconds"),
+      Flag.withDescription(
+        "Seconds in which the present secret signs along with the new one, from 0 to 604800. Default: 86400, a day"
+      ),
+      Flag.filter(
+        (seconds) => seconds >= 0 && seconds <= 604_800,
+        () => "Expected a number of seconds from 0 to 604800"
+      ),
+      Flag.withDefault(86_400)
+    ),
+    workspace: Operator.workspaceFlag.pipe(
+      Flag.withDescription("Slug or id of the workspace. Default: the default workspace"),
+      Flag.optional
+    )
+  },
+  Effect.fn("webhooks rotate-secret")(function* ({ keepPreviousFor, workspace }) {
+    const { gateway } = yield* Operator.Target
+    const { id, slug } = yield* Operator.workspaceOf(workspace)
+    const data = yield* gateway.rotateWebhookSecret(id, { keep_previous_for: keepPreviousFor })
+    return {
+      json: { data },
+      text: [
+        `The new secret of the webhooks of workspace ${slug} is shown only once:`,
+        "",
+        `  ${data.secret}`,
+        "",
+        data.previous_expires_at === null
+          ? "No earlier secret signs any more."
+          : `The earlier one signs along with it until ${data.previous_expires_at}.`
+      ].join("\n")
+    }
+  })
+).pipe(Command.withDescription("Replace the secret that signs the webhooks of a workspace, and print it, once"))
+
+/** The `webhooks` command. */
+export const command = Command.make("webhooks").pipe(
+  Command.withDescription(
+    "Manage webhooks: the deliveries of the events of video jobs, and the secret that signs them"
+  ),
+  Command.withShortDescription("Manage the webhooks of video jobs"),
+  Command.withSubcommands([list, show, redeliver, rotateSecret])
+)
