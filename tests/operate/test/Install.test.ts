@@ -193,7 +193,7 @@ it.skipIf(oldestNode === undefined)("with Node 20 it says which Node it needs", 
 
 it("contains the program, its page and the licenses of its libraries, and nothing of its sources", async () => {
   const files = (await succeed("tar", ["-tzf", tarball], { cwd: folder })).trim().split("\n")
-  const top = new Set(files.map((path) => path.split("/")[1]))
+  const top = new Set(files.map((path) => path.split("/")[1] ?? ""))
   expect([...top].toSorted()).toEqual([
     "LICENSE",
     "README.md",
@@ -207,5 +207,6 @@ it("contains the program, its page and the licenses of its libraries, and nothin
   const { engines, homepage, repository, version } = gatewayPackage.manifest
   expect(packed).toMatchObject({ engines, homepage, repository, version })
   expect(packed).not.toHaveProperty("dependencies")
-  expect(packed.optionalDependencies).toEqual({ "@napi-rs/canvas": expect.stringMatching(/^\d+\.\d+\.\d+$/) })
+  expect(Object.keys(packed.optionalDependencies ?? {})).toEqual(["@napi-rs/canvas"])
+  expect(packed.optionalDependencies?.["@napi-rs/canvas"]).toMatch(/^\d+\.\d+\.\d+$/)
 })
