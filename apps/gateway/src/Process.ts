@@ -11,6 +11,7 @@ import { EventEmitter } from "node:events"
 import { isatty } from "node:tty"
 import * as Crash from "./Crash.ts"
 import * as Signals from "./Signals.ts"
+import * as Worker from "./Worker.ts"
 
 /**
  * One Ctrl-C can arrive several times: the terminal sends it to every process of the group, and npm
@@ -59,6 +60,13 @@ export const run = (program: Effect.Effect<number, never, Crash.Crash>): void =>
       crash.end("a second signal while it was stopping", 130)
     }
   }
+  Worker.follow({
+    stop: () => {
+      if (signaled === undefined) onSignal()
+    },
+    reload: () => void signals.emit("reload"),
+    end: () => crash.end("the end of the process that started this worker", 1)
+  })
   process.on("SIGINT", onSignal)
   process.on("SIGTERM", onSignal)
   // Node resets signals that nohup had ignored, and would end without a message. So a process that

@@ -212,6 +212,13 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
       "Memory for the answers of all providers in flight. A JSON answer counts four times its size, and one provider gets at most a quarter. " +
       "Answers beyond it wait within the time limit of their request. Without it, a quarter of the memory available to the process"
   }),
+  workers: Setting.integer("workers", {
+    minimum: 1,
+    maximum: 64,
+    default: 1,
+    description:
+      "Processes that serve requests on this machine, on one port and over the same stores. With 2 or more, one that ends is replaced, and SIGUSR2 restarts one after the other"
+  }),
   shutdownTimeout: Setting.duration("shutdown-timeout", {
     minimum: Duration.zero,
     // Timers cannot wait for more than 24 days.

@@ -48,14 +48,16 @@ export interface ResponseMemory {
 const costPerByte = 4
 
 /**
- * The memory that this process may use: the limit of its heap, its container or the machine.
+ * The memory that this process may use: the limit of its heap, or its part of the container or the
+ * machine, which `processes` of its kind share.
  *
  * @category measuring
  * @since 0.1.0
  */
-export const processLimit = (): number => {
+export const processLimit = (processes = 1): number => {
   const container = constrainedMemory()
-  return Math.min(getHeapStatistics().heap_size_limit, container > 0 ? container : totalmem(), totalmem())
+  const machine = Math.min(container > 0 ? container : totalmem(), totalmem())
+  return Math.floor(Math.min(getHeapStatistics().heap_size_limit, machine / processes))
 }
 
 /**

@@ -5,7 +5,7 @@
 import * as GatewayApi from "@model-gateway/core/GatewayApi"
 import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Offers } from "@model-gateway/offers/Offer"
-import { Effect, type FileSystem, Layer, Path, type Redacted } from "effect"
+import { Effect, type FileSystem, identity, Layer, Path, type Redacted } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { HttpRouter } from "effect/http"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
@@ -72,6 +72,7 @@ import * as DeliveryMetrics from "./webhooks/DeliveryMetrics.ts"
 import * as FreeSpace from "./objects/FreeSpace.ts"
 import * as MoneyMetrics from "./accounting/MoneyMetrics.ts"
 import * as ProcessMetrics from "./observability/ProcessMetrics.ts"
+import { MetricsPage } from "./observability/MetricsPage.ts"
 import * as Readiness from "./observability/Readiness.ts"
 import * as Scrape from "./observability/Scrape.ts"
 import * as VideoMetrics from "./video/VideoMetrics.ts"
@@ -351,6 +352,11 @@ export interface Options extends DataOptions, ObjectOptions, RedisOptions {
    * The providers on which callers may delete files with a provider key. Default: none.
    */
   readonly fileProviders?: FileApis | undefined
+  /**
+   * Makes the page of `/metrics` of the one of this process, such as one page of several processes.
+   * Default: that one.
+   */
+  readonly metricsPage?: ((own: Effect.Effect<string>) => Effect.Effect<string>) | undefined
   /** A folder of built files to serve at `/`, next to the API. Default: none. */
   readonly web?: StaticSite.Options | undefined
   /** The version of the program that runs the service, for `/metrics`. Default: `unknown`. */
@@ -366,7 +372,16 @@ export const objects = (dataDir: string, { objectStoreUrl }: ObjectOptions, uplo
 export const layerUploads = (dataDir: string) => inFolder(dataDir, "uploads", UploadFolder.layer)
 
 /** The whole service, over the HTTP server in the context. */
-export const layer = ({ fileProviders = {}, objectStoreUrl, offers, redisUrl, version, web, ...data }: Options) => {
+export const layer = ({
+  fileProviders = {},
+  metricsPage = identity,
+  objectStoreUrl,
+  offers,
+  redisUrl,
+  version,
+  web,
+  ...data
+}: Options) => {
   const uploads = layerUploads(data.dataDir)
   const running = background.pipe(Layer.provide(OutboundHttp.layer))
   const observed = Layer.mergeAll(
@@ -381,7 +396,7 @@ export const layer = ({ fileProviders = {}, objectStoreUrl, offers, redisUrl, ve
     Layer.provide([Readiness.layer, Scrape.layer]),
     Layer.provideMerge(layerStores(data)),
     Layer.provideMerge(Reload.layer({ offers, fileProviders })),
-    Layer.provide(Layer.succeed(StaticSite.StaticSite, web))
+    Layer.provide([Layer.succeed(StaticSite.StaticSite, web), Layer.succeed(MetricsPage, metricsPage)])
   )
 }
 

@@ -10,6 +10,10 @@ import { childEnvironment } from "./ChildEnvironment.ts"
 export interface Running {
   /** Waits until its output matches; fails with all of it when the process ends before. */
   readonly prints: (pattern: RegExp) => Promise<RegExpExecArray>
+  readonly pid: number
+  readonly signal: (name: NodeJS.Signals) => void
+  /** Its exit status, when it has ended. */
+  readonly ended: Promise<number | null>
   readonly stop: () => Promise<void>
 }
 
@@ -50,6 +54,9 @@ export const start = (command: string, args: ReadonlyArray<string>, { cwd, env }
   })
 
   return {
+    pid: child.pid ?? 0,
+    signal: (name) => void child.kill(name),
+    ended: new Promise((resolve) => child.once("close", resolve)),
     prints: (pattern) =>
       new Promise((resolve, reject) => {
         const look = () => {

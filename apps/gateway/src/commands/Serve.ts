@@ -2,6 +2,7 @@
 import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { ofPreset } from "@model-gateway/core/WireNames"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import { processLimit } from "@model-gateway/offers/ResponseMemory"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/settings/Setting"
 import { Lifecycle } from "@model-gateway/server/Lifecycle"
@@ -12,6 +13,7 @@ import {
   Duration,
   Effect,
   type FileSystem,
+  identity,
   Layer,
   Logger,
   type Path,
@@ -38,6 +40,7 @@ import * as Settings from "../Settings.ts"
 import * as SettingsReload from "../SettingsReload.ts"
 import * as Tls from "../Tls.ts"
 import { version } from "../Version.ts"
+import * as Worker from "../Worker.ts"
 
 /**
  * Imported when it runs: without it the other commands, help and error messages start twice as
@@ -88,7 +91,8 @@ const layerService = Effect.fnUntraced(function* (
         offers,
         redisUrl,
         web,
-        version
+        version,
+        metricsPage: Worker.number === undefined ? undefined : Worker.allMetrics
       })
     )
   ).pipe(
@@ -217,9 +221,11 @@ const stopping = Effect.fnUntraced(function* (
   const accepts = Duration.isZero(shutdownDelay)
     ? ""
     : ` New requests are accepted for ${Setting.formatDuration(shutdownDelay)}.`
-  yield* Console.log(
-    `Stopping.${accepts} Requests in flight have ${Setting.formatDuration(shutdownTimeout)} to finish. Press Ctrl-C again to stop at once.`
-  )
+  if (Worker.number === undefined) {
+    yield* Console.log(
+      `Stopping.${accepts} Requests in flight have ${Setting.formatDuration(shutdownTimeout)} to finish. Press Ctrl-C again to stop at once.`
+    )
+  }
   if (!Duration.isZero(shutdownDelay)) {
     yield* lifecycle.stop
     yield* Effect.sleep(shutdownDelay)
@@ -254,13 +260,13 @@ const running = Effect.fnUntraced(function* (
   const { databaseUrl, dataDir } = settings
   const data = databaseUrl === undefined ? dataDir : `${dataDir} and ${Database.nameOf(databaseUrl)}`
   return yield* Effect.gen(function* () {
-    yield* Console.log(`Model gateway at ${base}/api/v1 (data in ${data}${page}, API reference at ${base}/docs)`)
-    if (settings.mcp.enabled === "on") yield* Console.log(`Model Context Protocol at ${base}/mcp`)
+    const banner = [`Model gateway at ${base}/api/v1 (data in ${data}${page}, API reference at ${base}/docs)`]
+    if (settings.mcp.enabled === "on") banner.push(`Model Context Protocol at ${base}/mcp`)
     if (settings.objectStoreUrl !== undefined) {
-      yield* Console.log(`Files and videos are stored in ${settings.objectStoreUrl.split("?")[0]}.`)
+      banner.push(`Files and videos are stored in ${settings.objectStoreUrl.split("?")[0]}.`)
     }
-    yield* Console.log(Catalog.summary(yield* Offered))
-    yield* Console.log(counterLocation(settings))
+    banner.push(Catalog.summary(yield* Offered), counterLocation(settings))
+    if (Worker.number === undefined) yield* Console.log(banner.join("\n"))
     // Created once the port is open: a run that cannot listen must not create keys that nobody
     // sees.
     const workspaces = yield* WorkspaceStore
@@ -270,12 +276,25 @@ const running = Effect.fnUntraced(function* (
     })
     yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
     if (made !== null) yield* Console.log(firstRun(made, base, settings))
+    Worker.ready(banner.join("\n"))
     yield* SettingsReload.onSignal({ load, started: loaded, certificate })
     return yield* certificate === undefined ? Effect.never : certificate.watch
   }).pipe(
     Effect.scoped,
     Effect.onInterrupt(() => stopping(crash, settings, connections, lifecycle))
   )
+})
+
+/** Runs the workers, which run this command, too. */
+const workers = Effect.fnUntraced(function* ({ mcp, shutdownDelay, shutdownTimeout, workers }: LoadSettings.Ready) {
+  const Workers = yield* Effect.promise(() => import("../Workers.ts"))
+  if (mcp.enabled === "on") {
+    yield* Effect.logWarning(
+      "A session at /mcp is known to one worker only. Clients of the protocol before its revision 2026-07-28 need --workers 1."
+    )
+  }
+  const drained = Duration.sum(shutdownDelay, shutdownTimeout)
+  yield* Workers.run({ count: workers, stopTimeout: Duration.sum(drained, Duration.sum(closing, closing)) })
 })
 
 /** The settings of this run. */
@@ -298,6 +317,9 @@ export const command = Command.make(
     if (settings.migrate === "never") yield* Database.required(settings)
     yield* DataFolder.prepare(settings.dataDir)
     const certificate = settings.tls === undefined ? undefined : yield* Tls.read(settings.tls)
+    if (settings.workers > 1 && Worker.number === undefined) {
+      return yield* workers(settings).pipe(Effect.provide(layerLogs(settings)))
+    }
     const connections = Connections.make({
       certificate,
       bodyRate: {
@@ -307,7 +329,10 @@ export const command = Command.make(
       },
       wireNames: ofPreset(limits.wireNames)
     })
-    const service = yield* layerService(loaded, settings, connections)
+    const share = settings.workers === 1 ? undefined : Math.floor(processLimit(settings.workers) / 4)
+    const { bodyMemory = share } = limits
+    const { responseMemory = share } = settings
+    const service = yield* layerService(loaded, { ...settings, responseMemory }, connections)
     const { traces } = settings
     const { endpoint } = traces
     const tracing =
@@ -319,10 +344,11 @@ export const command = Command.make(
         ? undefined
         : Tls.makeReloader(settings.tls, certificate, connections.setCertificate)
     yield* running({ load, loaded, settings }, connections, limits.basePath, reloader).pipe(
-      Effect.provide(Layer.provide(service, [GatewayServerConfig.layer(limits), tracing])),
+      Effect.provide(Layer.provide(service, [GatewayServerConfig.layer({ ...limits, bodyMemory }), tracing])),
       Effect.provide(
         Layer.provideMerge(yield* layerRunRecord(settings, connections, limits.basePath), layerLogs(settings))
-      )
+      ),
+      Worker.number === undefined ? identity : Effect.annotateLogs({ worker: Worker.number })
     )
   })
 ).pipe(

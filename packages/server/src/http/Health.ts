@@ -5,6 +5,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import * as LiveSecrets from "../LiveSecrets.ts"
+import { MetricsPage } from "../observability/MetricsPage.ts"
 import { NotReady, Readiness, type Report, words } from "../observability/Readiness.ts"
 import { Scrape } from "../observability/Scrape.ts"
 import { Lifecycle } from "./Lifecycle.ts"
@@ -41,18 +42,19 @@ const ready = HttpRouter.use(
   })
 )
 
-const page = Effect.map(PrometheusMetrics.format(), (text) =>
+const page = (text: string) =>
   HttpServerResponse.text(text, {
     contentType: "text/plain; version=0.0.4; charset=utf-8",
     headers: { "cache-control": "no-store" }
   })
-)
 
 const metrics = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const secrets = yield* LiveSecrets.read
     const { collect } = yield* Scrape
-    const read = Effect.andThen(collect, page)
+    const context = yield* Effect.context<never>()
+    const own = Effect.provide(Effect.andThen(collect, PrometheusMetrics.format()), context)
+    const read = Effect.map((yield* MetricsPage)(own), page)
     const answer = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
       const refusal = MetricsAccess.refusalOf(request, secrets().metricsToken)
       return refusal === undefined ? read : Effect.fail(refusal)
