@@ -25,9 +25,12 @@ it("finds commands in the guides", () => {
   expect(commands.length).toBeGreaterThan(8)
 })
 
+/** The first words of other commands. */
+const programs = /^(?:cd|curl|docker|export|helm|kubectl|model-gateway|npx @model-gateway\/gateway|sudo) /
+
 it.each(commands)("%s runs in a clone, or is the published package", (command) => {
   const [, script] = /^npm (?:run (?:--silent )?)?([a-z]+)/.exec(command) ?? []
-  if (script === undefined) expect(command).toMatch(/^(?:curl|export|model-gateway|npx @model-gateway\/gateway) /)
+  if (script === undefined) expect(command).toMatch(programs)
   else expect(scripts).toContain(script)
 })
 
@@ -46,7 +49,7 @@ const filesOf = (pattern: string): ReadonlyArray<string> =>
 
 const documents = [
   ...filesOf("*.md"),
-  ...["docs", "packages", "apps", "tests", "examples"].flatMap((folder) => filesOf(`${folder}/**/*.md`))
+  ...["deploy", "docs", "packages", "apps", "tests", "examples"].flatMap((folder) => filesOf(`${folder}/**/*.md`))
 ]
 
 it("lists each page of the documentation", () => {

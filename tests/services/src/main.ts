@@ -9,6 +9,8 @@
  * `REDIS_INSTALL=never` and the like forbid an installation.
  */
 import * as Chromium from "./Chromium.ts"
+import * as Containers from "./Containers.ts"
+import * as Helm from "./Helm.ts"
 import * as Perl from "./Perl.ts"
 import * as Postgres from "./Postgres.ts"
 import type { Program } from "./Program.ts"
@@ -18,6 +20,7 @@ import * as Python from "./Python.ts"
 import * as Redis from "./Redis.ts"
 import * as S3 from "./S3.ts"
 import * as Speech from "./Speech.ts"
+import * as Systemd from "./Systemd.ts"
 
 const programs: ReadonlyArray<Program<string | object>> = [
   Chromium.program,
@@ -30,7 +33,14 @@ const programs: ReadonlyArray<Program<string | object>> = [
 ]
 
 /** What only `npm run test:release` needs. */
-const ofRelease: ReadonlyArray<Program<string | object>> = [Prometheus.program, Proxies.nginx, Proxies.caddy]
+const ofRelease: ReadonlyArray<Program<string | object>> = [
+  Containers.program,
+  Helm.program,
+  Prometheus.program,
+  Proxies.nginx,
+  Proxies.caddy,
+  Systemd.program
+]
 
 const args = process.argv.slice(2)
 const names = args.filter((arg) => arg !== "--release")
