@@ -39,7 +39,7 @@ it("doctor finds nothing wrong with a new gateway, and creates nothing where the
     database: `There is no database in ${missing}. Choose its folder with --data-dir, or create it. | model-gateway serve`
   })
   expect(existsSync(missing)).toBe(false)
-  await run(["keys", "create", "--data-dir", missing])
+  await run(["migrate", "--data-dir", missing])
   expect(await problemsOf(missing)).toEqual({})
   const { code, stdout } = await run(["doctor", "--data-dir", missing])
   expect(code).toBe(0)
@@ -50,13 +50,15 @@ it("doctor finds nothing wrong with a new gateway, and creates nothing where the
 it("doctor names each problem with a sentence and a command, and mends none", async () => {
   const dataDir = folder()
   const file = join(dataDir, "gateway.db")
-  await run(["keys", "create", "--data-dir", dataDir])
+  await run(["migrate", "--data-dir", dataDir])
   const sql = (statement: string) => {
     const database = new DatabaseSync(file)
     database.exec(statement)
     database.close()
   }
-  sql(`UPDATE workspaces SET balance_micro = balance_micro + 1;
+  sql(`INSERT INTO organizations (id, name, created_at) VALUES ('o', 'o', 0);
+    INSERT INTO workspaces (id, organization_id, name, is_default, file_shape, balance_micro, reserved_micro, created_at, updated_at)
+      VALUES ('w', 'o', 'w', 1, 'native', 5, 0, 0, 0);
     INSERT INTO reservations (id, state, key_hash, workspace_id, operation, model, amount_micro, is_byok, day_start, reserved_at)
       VALUES ('r', 'abandoned', 'k', 'w', 'rerank', 'm', 1, 0, 0, 0);
     INSERT INTO webhook_secrets (workspace_id, secrets, updated_at)
@@ -95,7 +97,7 @@ it("doctor --upstreams says which upstream refuses the key of the gateway", asyn
   const double = await startCohereDouble({ keys: ["co-right"] })
   onTestFinished(() => double.close())
   const dataDir = folder()
-  await run(["keys", "create", "--data-dir", dataDir])
+  await run(["migrate", "--data-dir", dataDir])
   const environment = (key: string) => ({ COHERE_BASE_URL: double.url, COHERE_API_KEY: key })
   expect(await problemsOf(dataDir, environment("co-wrong"))).toEqual({})
   const { upstreams } = await problemsOf(dataDir, environment("co-wrong"), "--upstreams")

@@ -8,6 +8,7 @@
  *
  * `REDIS_INSTALL=never` and the like forbid an installation.
  */
+import * as Age from "./Age.ts"
 import * as Chromium from "./Chromium.ts"
 import * as Containers from "./Containers.ts"
 import * as Helm from "./Helm.ts"
@@ -34,6 +35,7 @@ const programs: ReadonlyArray<Program<string | object>> = [
 
 /** What only `npm run test:release` needs. */
 const ofRelease: ReadonlyArray<Program<string | object>> = [
+  Age.program,
   Containers.program,
   Helm.program,
   Prometheus.program,

@@ -1,0 +1,175 @@
+/** Backups of the executable: with the real age, killed at any moment, and on a full disk. */
+import { agePrograms } from "@model-gateway/test-services/Age"
+import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
+import { execFile, spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync
+} from "node:fs"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { promisify } from "node:util"
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest"
+
+const exec = promisify(execFile)
+const main = join(
+  dirname(createRequire(import.meta.url).resolve("@model-gateway/gateway/package.json")),
+  "dist/main.js"
+)
+
+/** Runs a command to its end. */
+const run = async (...args: ReadonlyArray<string>) => {
+  const { status, stderr, stdout } = await new Promise<{
+    readonly status: number | null
+    readonly stdout: string
+    readonly stderr: string
+  }>((resolve) => {
+    const child = spawn(process.execPath, [main, ...args], {
+      env: childEnvironment(),
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    let stdout = ""
+    let stderr = ""
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk))
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk))
+    child.once("close", (status) => resolve({ status, stdout, stderr }))
+  })
+  return { status, text: stdout + stderr }
+}
+
+/** Runs a command and kills it as soon as something is true, which must be before it ends. */
+const killWhen = async (isTrue: () => boolean, ...args: ReadonlyArray<string>) => {
+  const child = spawn(process.execPath, [main, ...args], { env: childEnvironment(), stdio: "ignore" })
+  const closed = once(child, "close")
+  while (!isTrue()) {
+    if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode} before it could be killed`)
+    await sleep(5)
+  }
+  child.kill("SIGKILL")
+  await closed
+}
+
+const newFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "backup-"))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A data folder with an empty database, a small file and one of 20 MB. */
+const dataDir = mkdtempSync(join(tmpdir(), "backup-data-"))
+const small = join("files", "files", "aa", "file_aa")
+const large = join("files", "files", "bb", "file_bb")
+
+beforeAll(async () => {
+  expect(await run("migrate", "--data-dir", dataDir)).toMatchObject({ status: 0 })
+  for (const name of [small, large]) {
+    mkdirSync(dirname(join(dataDir, name)), { recursive: true })
+    writeFileSync(join(dataDir, name), `content of ${name}`)
+  }
+  truncateSync(join(dataDir, large), 20_000_000)
+})
+
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
+
+const age = agePrograms()
+
+it.skipIf(age === undefined)("age decrypts what backup encrypts, and restore reads what age encrypts", async () => {
+  if (age === undefined) return
+  const folder = newFolder()
+  const identity = join(folder, "identity.txt")
+  await exec(age.keygen, ["-o", identity])
+  const [, recipient = ""] = /public key: (age1\w+)/.exec(readFileSync(identity, "utf8")) ?? []
+  const [file, tar, again] = [join(folder, "b.tar.age"), join(folder, "b.tar"), join(folder, "again.age")]
+  expect(await run("backup", "--to", file, "--recipient", recipient, "--data-dir", dataDir)).toMatchObject({
+    status: 0
+  })
+  await exec(age.age, ["--decrypt", "--identity", identity, "--output", tar, file])
+  const { stdout } = await exec("tar", ["--list", "--file", tar])
+  expect(stdout.trim().split("\n").toSorted()).toEqual(
+    ["end.json", small, large, "gateway.db", "manifest.json"].toSorted()
+  )
+  await exec("tar", ["--extract", "--file", tar, "--directory", folder, small])
+  expect(readFileSync(join(folder, small), "utf8")).toBe(`content of ${small}`)
+
+  await exec(age.age, ["--encrypt", "--recipient", recipient, "--output", again, tar])
+  const restored = join(folder, "restored")
+  const { status, text } = await run("restore", "--from", again, "--identity-file", identity, "--data-dir", restored)
+  expect(text).toContain("the sums of all ledgers are those of the backup")
+  expect(status).toBe(0)
+  expect(readFileSync(join(restored, small), "utf8")).toBe(`content of ${small}`)
+})
+
+it("a passphrase encrypts, and another one is refused with a sentence", async () => {
+  const folder = newFolder()
+  const [right, wrong, file] = [join(folder, "right"), join(folder, "wrong"), join(folder, "b.tar.age")]
+  writeFileSync(right, "correct horse battery staple\nsecond line\n")
+  writeFileSync(wrong, "correct horse\n")
+  expect(await run("backup", "--to", file, "--passphrase-file", right, "--data-dir", dataDir)).toMatchObject({
+    status: 0
+  })
+  const target = join(folder, "restored")
+  const restore = ["restore", "--from", file, "--data-dir", target, "--passphrase-file"] as const
+  expect(await run(...restore, wrong)).toEqual({
+    status: 1,
+    text: `The passphrase is not the one that ${file} was encrypted with.\n`
+  })
+  expect(existsSync(target)).toBe(false)
+  expect(await run(...restore, right)).toMatchObject({ status: 0 })
+  expect(existsSync(join(target, "gateway.db"))).toBe(true)
+})
+
+it("a killed backup leaves no file under its name, a killed restore no database, and the next ones clean up", async () => {
+  const folder = newFolder()
+  const file = join(folder, "b.tar")
+  // It takes a while to read.
+  truncateSync(join(dataDir, large), 200_000_000)
+  onTestFinished(() => truncateSync(join(dataDir, large), 20_000_000))
+  const isPartial = (name: string) => name.endsWith(".partial")
+  await killWhen(() => readdirSync(folder).some(isPartial), "backup", "--to", file, "--data-dir", dataDir)
+  expect(existsSync(file)).toBe(false)
+  expect(readdirSync(folder).filter(isPartial)).toHaveLength(1)
+  expect(await run("backup", "--to", file, "--data-dir", dataDir)).toMatchObject({ status: 0 })
+  expect(readdirSync(folder)).toEqual(["b.tar"])
+
+  const target = join(folder, "restored")
+  const restore = ["restore", "--from", file, "--data-dir", target] as const
+  const isUnpacking = () =>
+    existsSync(join(target, ".restoring")) &&
+    readdirSync(join(target, ".restoring"), { recursive: true, encoding: "utf8" }).some((name) =>
+      name.endsWith("file_bb")
+    )
+  await killWhen(isUnpacking, ...restore)
+  expect(readdirSync(target)).toEqual([".restoring"])
+  expect(await run(...restore)).toMatchObject({ status: 0 })
+  expect(readdirSync(target).toSorted()).toEqual(["files", "gateway.db"])
+})
+
+it("a full disk ends a backup and a restore with a sentence, and leaves nothing", async ({ skip }) => {
+  const folder = newFolder()
+  const disk = join(folder, "disk")
+  mkdirSync(disk)
+  // Needs root, and a container that allows it.
+  if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=8m", "none", disk]).status !== 0) skip()
+  onTestFinished(() => void spawnSync("umount", [disk]))
+  const full = await run("backup", "--to", join(disk, "b.tar"), "--data-dir", dataDir)
+  expect(full.status).toBe(1)
+  expect(full.text).toContain("because the disk is full")
+  expect(readdirSync(disk)).toEqual([])
+
+  const file = join(folder, "b.tar")
+  expect(await run("backup", "--to", file, "--data-dir", dataDir)).toMatchObject({ status: 0 })
+  const target = join(disk, "restored")
+  const restored = await run("restore", "--from", file, "--data-dir", target)
+  expect(restored.status).toBe(1)
+  expect(restored.text).toContain("because the disk is full")
+  expect(existsSync(target)).toBe(false)
+})
