@@ -77,10 +77,6 @@ export const parse = (key: string): Result.Result<ParsedKey, Malformed> => {
   return Result.succeed({ kind, hash: hashKey(key) })
 }
 
-/** A key that exists elsewhere, as {@link generate} would have made it, or why it is not a key. */
-export const given = (key: Redacted.Redacted<string>): Result.Result<GeneratedKey, Malformed> =>
-  Result.map(parse(Redacted.value(key)), (parsed) => ({ ...parsed, key, label: labelOf(Redacted.value(key)) }))
-
 /** Makes a key from secure random numbers, at most 64 bytes at a time. */
 export const generate = Effect.fnUntraced(function* (
   random: Pick<SecureRandom["Service"], "randomBytes">,

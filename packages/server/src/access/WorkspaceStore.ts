@@ -11,7 +11,6 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Credits from "../accounting/Credits.ts"
 import type { Key } from "./Key.ts"
-import type * as KeyFormat from "./KeyFormat.ts"
 import { KeyStore } from "./KeyStore.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Milestones from "../storage/sql/Milestones.ts"
@@ -61,8 +60,6 @@ export interface BootstrapOptions {
   readonly credits?: MicroCredits.MicroCredits | undefined
   /** Whether the ordinary key is of the free tier. Default: false. */
   readonly isFreeTier?: boolean | undefined
-  /** The management key. Default: a random one. */
-  readonly managementKey?: KeyFormat.GeneratedKey | undefined
 }
 
 /**
@@ -303,8 +300,7 @@ export const make = Effect.gen(function* () {
         organizationId,
         workspaceId,
         name: "First management key",
-        isManagement: true,
-        generated: options?.managementKey
+        isManagement: true
       })
       const ordinary = yield* keys.create({
         organizationId,
