@@ -4,7 +4,8 @@
  */
 import * as LogEvent from "@model-gateway/server/LogEvent"
 import type { Bootstrapped } from "@model-gateway/server/WorkspaceStore"
-import { Console, Effect, FileSystem, Path, Redacted } from "effect"
+import { Effect, FileSystem, Path, Redacted } from "effect"
+import * as Announce from "./Announce.ts"
 
 const address = "MODEL_GATEWAY_BASE_URL"
 
@@ -41,7 +42,7 @@ export const write = Effect.fnUntraced(
     const old = lines.find(isAddress)?.slice(address.length + 1)
     if (old === baseUrl) return
     if (old !== undefined && URL.canParse(old) && (yield* answers(old))) {
-      return yield* Console.log(`The sample keeps using the gateway at ${old}, which is still running.`)
+      return yield* Announce.say("started", `The sample keeps using the gateway at ${old}, which is still running.`)
     }
     yield* save(lines.filter((line) => !isAddress(line)))
   },

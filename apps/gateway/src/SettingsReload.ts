@@ -3,6 +3,7 @@
  * wrong with them, the former ones stay in force.
  */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
+import * as LogEvent from "@model-gateway/server/LogEvent"
 import { Reload } from "@model-gateway/server/Reload"
 import * as Setting from "@model-gateway/settings/Setting"
 import { Effect, Queue } from "effect"
@@ -46,14 +47,17 @@ const reload = Effect.fnUntraced(
     const offered = yield* (yield* OfferedAgain)(loaded, settings)
     const { fileProviders, offers } = offered
     yield* (yield* Reload)({ offers, fileProviders, secrets })
-    yield* Effect.logInfo(`The settings were read again.\n${Catalog.summary(offered)}`)
+    yield* LogEvent.log("settings_reloaded", `The settings were read again.\n${Catalog.summary(offered)}`)
     const changed = needingRestart(loaded, started)
     if (changed.length > 0) {
-      yield* Effect.logWarning(`These settings were changed and need a restart: ${changed.join(", ")}`)
+      yield* LogEvent.log("restart_needed", `These settings were changed and need a restart: ${changed.join(", ")}`)
     }
   },
   Effect.catch(({ message }: Failure) =>
-    Effect.logError(`The settings were not read again, and the former ones stay in force: ${message}`)
+    LogEvent.log(
+      "settings_not_reloaded",
+      `The settings were not read again, and the former ones stay in force: ${message}`
+    )
   )
 )
 

@@ -2,6 +2,7 @@
  * The gateway's certificate: read from files at the start, and again when they change. Connections
  * that are open keep the certificate that they began with.
  */
+import * as LogEvent from "@model-gateway/server/LogEvent"
 import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { Clock, Duration, Effect } from "effect"
 import { createPrivateKey, X509Certificate } from "node:crypto"
@@ -71,7 +72,8 @@ const warnOfExpiry = Effect.fnUntraced(function* ({ cert }: Files, { validTo }: 
   const left = validTo - (yield* Clock.currentTimeMillis)
   if (left > Duration.toMillis(warnBefore)) return
   const at = new Date(validTo).toISOString()
-  yield* Effect.logWarning(
+  yield* LogEvent.log(
+    "certificate_expires",
     left < 0
       ? `The certificate in ${cert} expired at ${at}. Clients refuse it. Replace the file; no restart is necessary.`
       : `The certificate in ${cert} expires at ${at}. Replace the file; no restart is necessary.`
@@ -109,14 +111,17 @@ export const makeReloader = (files: Files, initial: Certificate, apply: (pair: P
       apply(checked)
       current = checked
       seen = undefined
-      yield* Effect.logInfo(`New connections get the new certificate in ${files.cert}, which expires at ${at}.`)
+      yield* LogEvent.log(
+        "certificate_replaced",
+        `New connections get the new certificate in ${files.cert}, which expires at ${at}.`
+      )
       yield* warnOfExpiry(files, checked)
     },
     (effect, pair) =>
       Effect.catch(effect, ({ message }) =>
         Effect.suspend(() => {
           seen = { ...pair, wasRefused: true }
-          return Effect.logWarning(`${message} The gateway keeps the certificate that it has.`)
+          return LogEvent.log("certificate_refused", `${message} The gateway keeps the certificate that it has.`)
         })
       )
   )
@@ -127,7 +132,7 @@ export const makeReloader = (files: Files, initial: Certificate, apply: (pair: P
       unreadable = message
       return isKnown && !always
         ? Effect.void
-        : Effect.logWarning(`${message} The gateway keeps the certificate that it has.`)
+        : LogEvent.log("certificate_refused", `${message} The gateway keeps the certificate that it has.`)
     })
 
   /**

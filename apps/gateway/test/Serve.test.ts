@@ -2,6 +2,8 @@ import { readFileSync, statSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import * as LogLine from "@model-gateway/server/LogLine"
+import { Schema } from "effect"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import * as Commands from "./Commands.ts"
 import { currentKey, firstKey, folder, run, serve, type Served, start } from "./Executable.ts"
@@ -215,22 +217,33 @@ describe("the command line", () => {
     expect(stderr).toContain("srve")
   })
 
-  it("writes logs to stderr only, as JSON if that is set", async () => {
-    const gateway = start([
-      "serve",
-      "--port",
-      "0",
-      "--data-dir",
-      folder(),
-      "--log-format",
-      "json",
-      "--log-level",
-      "Trace"
-    ])
-    await gateway.prints(/Try it/)
+  it("writes each line as the JSON Schema of the log says, if JSON is set, also what it prints at the start", async () => {
+    const gateway = await serve(folder(), ["--log-format", "json", "--log-level", "Trace"])
+    const key = await firstKey(gateway)
+    const failed = await fetch(`${gateway.origin}/api/v1/rerank`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sandbox/status-502", query: "a secret query", documents: ["tea"] })
+    })
+    expect(failed.status).toBe(502)
     gateway.signal("SIGINT")
-    const { stderr } = await gateway.ended
-    for (const line of stderr.split("\n").filter((each) => each !== ""))
-      expect(JSON.parse(line)).toHaveProperty("level")
+    const { stderr, stdout } = await gateway.ended
+    const decode = Schema.decodeUnknownSync(Schema.fromJsonString(LogLine.LogLine), { onExcessProperty: "error" })
+    const lines = `${stdout}${stderr}`
+      .trimEnd()
+      .split("\n")
+      .map((line) => decode(line))
+    const events = new Set(lines.map(({ event }) => event))
+    for (const event of ["started", "first_run", "request_failed", "stopping"]) expect(events).toContain(event)
+    expect(lines.find(({ event }) => event === "request_failed")).toMatchObject({
+      level: "INFO",
+      request_id: failed.headers.get("x-request-id"),
+      operation: "rerank",
+      status: 502
+    })
+    const request = lines.find(({ event }) => event === "request_failed")
+    expect(request?.key_hash).toMatch(/^[0-9a-f]{64}$/)
+    expect(stderr).not.toContain("a secret query")
+    expect(stderr).not.toContain(key)
   })
 })

@@ -319,7 +319,12 @@ export const background = Layer.mergeAll(
 export const jobs = VideoJobs.layerSql.pipe(Layer.provideMerge(Layer.mergeAll(VideoQueue.layerSql, VideoSignals.layer)))
 
 /** The parts that `/readyz` shows. */
-const parts = Layer.mergeAll(DatabaseReadiness.layer(), ObjectStore.layerReadiness)
+const parts = (uploads: ReturnType<typeof layerUploads>) =>
+  Layer.mergeAll(
+    DatabaseReadiness.layer(),
+    ObjectStore.layerReadiness,
+    UploadFolder.layerReadiness.pipe(Layer.provide(uploads))
+  )
 
 /** What `/metrics` reads when it is asked for. */
 const sources = Layer.mergeAll(
@@ -389,9 +394,11 @@ export const layer = ({
     FreeSpace.layerMetrics(data.dataDir),
     BuildInfo.layer({ version, storage: data.databaseUrl === undefined ? "sqlite" : "postgres" })
   )
-  return Layer.mergeAll(layerHttp.pipe(Layer.provide(uploads)), running, parts, observed).pipe(
+  return Layer.mergeAll(layerHttp.pipe(Layer.provide(uploads)), running, parts(uploads), observed).pipe(
     Layer.provideMerge(jobs),
-    Layer.provideMerge(Layer.mergeAll(limits, objects(data.dataDir, { objectStoreUrl }, uploads))),
+    Layer.provideMerge(
+      Layer.mergeAll(limits, ObjectStore.layerRemembering(objects(data.dataDir, { objectStoreUrl }, uploads)))
+    ),
     Layer.provide(counters(redisUrl)),
     Layer.provide([Readiness.layer, Scrape.layer]),
     Layer.provideMerge(layerStores(data)),

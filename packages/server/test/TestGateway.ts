@@ -114,7 +114,8 @@ export const layerAt = (
       NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "2 seconds" })
     ),
     Layer.provideMerge(NodeServices.layer),
-    Layer.provide(GatewayServerConfig.layer(options)),
+    // Many tests fail requests on purpose.
+    Layer.provide(GatewayServerConfig.layer({ accessLog: "none", ...options })),
     // By default, all gateways of a process count into one registry.
     Layer.provide(Layer.sync(Metric.MetricRegistry, () => new Map())),
     Layer.fresh

@@ -5,10 +5,10 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { processLimit } from "@model-gateway/offers/ResponseMemory"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/settings/Setting"
+import * as JsonLog from "@model-gateway/server/JsonLog"
 import { Lifecycle } from "@model-gateway/server/Lifecycle"
 import { type Bootstrapped, WorkspaceStore } from "@model-gateway/server/WorkspaceStore"
 import {
-  Console,
   type Context,
   Duration,
   Effect,
@@ -26,6 +26,7 @@ import type { ServeError } from "effect/http/HttpServerError"
 import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { getHeapStatistics } from "node:v8"
+import * as Announce from "../Announce.ts"
 import * as Catalog from "../Catalog.ts"
 import * as Connections from "../Connections.ts"
 import { Crash } from "../Crash.ts"
@@ -134,8 +135,9 @@ const refused = ({ cause }: ServeError, host: string, port: number): Failure => 
 /** Logs go to stderr, so that stdout has only what a person or a script waits for. */
 const layerLogs = ({ logFormat, logLevel }: LoadSettings.Ready) =>
   Layer.mergeAll(
-    Logger.layer([logFormat === "json" ? Logger.withConsoleError(Logger.formatJson) : Logger.consolePretty()]),
+    Logger.layer([logFormat === "json" ? JsonLog.logger : Logger.consolePretty()]),
     Layer.succeed(Logger.LogToStderr, true),
+    Layer.succeed(Announce.LogFormat, logFormat),
     Layer.succeed(References.MinimumLogLevel, logLevel)
   )
 
@@ -222,7 +224,8 @@ const stopping = Effect.fnUntraced(function* (
     ? ""
     : ` New requests are accepted for ${Setting.formatDuration(shutdownDelay)}.`
   if (Worker.number === undefined) {
-    yield* Console.log(
+    yield* Announce.say(
+      "stopping",
       `Stopping.${accepts} Requests in flight have ${Setting.formatDuration(shutdownTimeout)} to finish. Press Ctrl-C again to stop at once.`
     )
   }
@@ -266,7 +269,7 @@ const running = Effect.fnUntraced(function* (
       banner.push(`Files and videos are stored in ${settings.objectStoreUrl.split("?")[0]}.`)
     }
     banner.push(Catalog.summary(yield* Offered), counterLocation(settings))
-    if (Worker.number === undefined) yield* Console.log(banner.join("\n"))
+    if (Worker.number === undefined) yield* Announce.say("started", banner.join("\n"))
     // Created once the port is open: a run that cannot listen must not create keys that nobody
     // sees.
     const workspaces = yield* WorkspaceStore
@@ -275,7 +278,7 @@ const running = Effect.fnUntraced(function* (
       isFreeTier: settings.initialKeyTier === "free"
     })
     yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
-    if (made !== null) yield* Console.log(firstRun(made, base, settings))
+    if (made !== null) yield* Announce.say("first_run", firstRun(made, base, settings))
     Worker.ready(banner.join("\n"))
     yield* SettingsReload.onSignal({ load, started: loaded, certificate })
     return yield* certificate === undefined ? Effect.never : certificate.watch

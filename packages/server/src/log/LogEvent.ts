@@ -38,6 +38,28 @@ const declared = {
     meaning: "The data folder cannot record how the process ends.",
     action: "Check the permissions and the free space of the data folder."
   },
+  settings_reloaded: { level: "Info", meaning: "SIGHUP: the settings were read again and are used." },
+  settings_not_reloaded: {
+    level: "Error",
+    meaning: "SIGHUP: the settings cannot be used. The former ones stay in force.",
+    action: "Correct what the line names, and send SIGHUP again."
+  },
+  restart_needed: {
+    level: "Warn",
+    meaning: "SIGHUP: settings were changed that only a start reads.",
+    action: "Restart the gateway when it suits you. The others are in force."
+  },
+  certificate_replaced: { level: "Info", meaning: "New connections get the new certificate of `--tls-cert`." },
+  certificate_refused: {
+    level: "Warn",
+    meaning: "A new certificate or key cannot be used. The gateway keeps the one that it has.",
+    action: "Replace the files with a certificate and its key."
+  },
+  certificate_expires: {
+    level: "Warn",
+    meaning: "The certificate has expired or expires soon.",
+    action: "Replace the file. No restart is necessary."
+  },
   sample_keys_not_written: {
     level: "Warn",
     meaning: "The first run could not write `sample.env`.",

@@ -10,13 +10,13 @@ export const Level = Schema.Literals(["FATAL", "ERROR", "WARN", "INFO", "DEBUG",
 
 /** A line of the log. It never has a key, another secret, or the contents of a request or response. */
 export const LogLine = Schema.Struct({
-  time: Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)).annotate({
-    description: "When it was written: ISO 8601, in UTC"
-  }),
+  time: Schema.String.annotate({ description: "When it was written: ISO 8601, in UTC" }).check(
+    Schema.isPattern(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
+  ),
   level: Level.annotate({ description: "How serious it is" }),
-  event: Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9_]*$/)).annotate({
+  event: Schema.String.annotate({
     description: "The name of the event, as docs/operate/logs.md lists them. other: of a library"
-  }),
+  }).check(Schema.isPattern(/^[a-z][a-z0-9_]*$/)),
   message: Schema.String.annotate({ description: "What has happened, for people" }),
   request_id: Schema.optionalKey(
     Schema.String.annotate({ description: "The request that it belongs to: the x-request-id of its response" })

@@ -15,6 +15,8 @@ import * as DiskFailure from "./DiskFailure.ts"
 import * as FreeSpace from "./FreeSpace.ts"
 import {
   type ByteWindow,
+  keyOf,
+  kinds,
   type ListedObject,
   ObjectNotFound,
   ObjectStore,
@@ -185,11 +187,19 @@ export const make = Effect.fnUntraced(function* (
   // The folder of a dead process is removed by the next process to start.
   const removeIncomplete = () => Effect.succeed(0)
 
-  /** Writes a file and deletes it, which detects a full disk and a missing or read-only folder. */
-  const check = Effect.scoped(Effect.flatMap(partialFile, (partial) => write(partial, Stream.make(probe), {}))).pipe(
-    Effect.catchTag("ObjectTooLarge", () => Effect.void),
-    Effect.asVoid
-  )
+  /**
+   * Stores an object of each kind and removes it. So it fails where an upload or a video would: on a
+   * full disk, and if any of the folders is missing and cannot be created, or is read-only.
+   */
+  const check = Effect.forEach(
+    kinds,
+    (kind) =>
+      Effect.flatMap(random.uuidV4(), (id) => {
+        const key = keyOf(kind, `probe-${id}`)
+        return Effect.ensuring(put(key, Stream.make(probe)), Effect.ignore(remove(key)))
+      }),
+    { discard: true }
+  ).pipe(Effect.catchTag("ObjectTooLarge", () => Effect.void))
 
   return ObjectStore.of({ put, open, remove, list, removeIncomplete, check })
 })

@@ -11,6 +11,7 @@
  */
 import { Clock, Context, Data, Duration, Effect, Layer, Option, Stream } from "effect"
 import { createHash } from "node:crypto"
+import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import * as Readiness from "../observability/Readiness.ts"
 
 /** The result of a put. */
@@ -113,8 +114,11 @@ export class ObjectStore extends Context.Service<
  */
 export const maxPutDuration = Duration.minutes(90)
 
-/** The key of an object: its kind (`files` or `videos`) and a name that the service made. */
-export const keyOf = (kind: "files" | "videos", name: string): string => `${kind}/${name}`
+/** The kinds of objects. */
+export const kinds = ["files", "videos"] as const
+
+/** The key of an object: its kind and a name that the service made. */
+export const keyOf = (kind: (typeof kinds)[number], name: string): string => `${kind}/${name}`
 
 const keyForm = /^([a-z]{1,32})\/([\w-]{1,200})$/
 
@@ -199,6 +203,47 @@ export const layerNone = (message: string): Layer.Layer<ObjectStore> => {
     check: Effect.fail(none("check"))
   })
 }
+
+/** For how long a put proves that the store works, and a failure that it does not. */
+const remembered = Duration.toMillis(Duration.seconds(15))
+
+/**
+ * Remembers how the operations of a store end. Its check then writes nothing while puts succeed,
+ * nor more often than every 15 seconds. And it fails for 15 seconds after an operation failed, even
+ * if a probe would not: it says what callers see.
+ */
+export const remembering = (store: ObjectStore["Service"]): ObjectStore["Service"] => {
+  let provenAt = Number.NEGATIVE_INFINITY
+  let failure: { readonly at: number; readonly error: ObjectStoreError } | undefined
+
+  const watched = <A, E, R>(operation: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.tapError(operation, (error) =>
+      error instanceof ObjectStoreError
+        ? Effect.map(MonotonicTime.millis, (at) => {
+            failure = { at, error }
+          })
+        : Effect.void
+    )
+
+  const proven = Effect.map(MonotonicTime.millis, (now) => {
+    provenAt = now
+  })
+
+  return ObjectStore.of({
+    ...store,
+    put: (key, content, options) => Effect.tap(watched(store.put(key, content, options)), () => proven),
+    open: (key) => watched(store.open(key)),
+    remove: (key) => watched(store.remove(key)),
+    check: Effect.flatMap(MonotonicTime.millis, (now) => {
+      if (failure !== undefined && now - failure.at < remembered) return Effect.fail(failure.error)
+      return now - provenAt < remembered ? Effect.void : Effect.tap(store.check, () => proven)
+    })
+  })
+}
+
+/** The store of another layer, {@link remembering} how its operations end. */
+export const layerRemembering = <E, R>(store: Layer.Layer<ObjectStore, E, R>): Layer.Layer<ObjectStore, E, R> =>
+  Layer.effect(ObjectStore, Effect.map(ObjectStore, remembering)).pipe(Layer.provide(store))
 
 /**
  * Registers the object store in the context. Without it, requests that need no file are still

@@ -5,6 +5,8 @@
  */
 import { Effect, FileSystem, Layer, type Path, type PlatformError } from "effect"
 import type { SecureRandom } from "effect/crypto/SecureRandom"
+import * as Readiness from "../observability/Readiness.ts"
+import * as DiskFailure from "./DiskFailure.ts"
 import * as ProcessFolder from "./ProcessFolder.ts"
 
 const make = Effect.fnUntraced(function* (folder: string) {
@@ -27,3 +29,23 @@ export const layer = (
   folder: string
 ): Layer.Layer<FileSystem.FileSystem, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path | SecureRandom> =>
   Layer.effect(FileSystem.FileSystem, make(folder))
+
+/** Larger than what file systems store inline, so that it needs a free block. */
+const probe = new Uint8Array(65_536)
+
+/**
+ * Registers the folder of the file system in the context: uploads and transcriptions need it. It is
+ * written to at most every 15 seconds while that succeeds.
+ */
+export const layerReadiness: Layer.Layer<never, never, FileSystem.FileSystem | Readiness.Readiness> =
+  Readiness.layerPart(
+    Effect.map(FileSystem.FileSystem, (fs) => ({
+      name: "uploads",
+      check: Effect.flatMap(fs.makeTempFileScoped(), (file) => fs.writeFile(file, probe)).pipe(
+        Effect.scoped,
+        Effect.mapError(DiskFailure.toStoreError("check", "The disk that holds the uploads"))
+      ),
+      isRequired: false
+    })),
+    { every: "15 seconds" }
+  )

@@ -2,8 +2,8 @@
  * Whether this process can serve, from the checks of its parts: the database, the object store, the
  * rate limits.
  *
- * Each part registers itself. `/readyz` asks for the report. Requests within a second share one run
- * of each check, so that frequent requests cause no load.
+ * Each part registers itself. `/readyz` asks for the report. Requests within a second, or longer
+ * where a check is expensive, share one run of it, so that frequent requests cause no load.
  */
 import { Context, Data, Deferred, Duration, Effect, Layer, type Scope } from "effect"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
@@ -46,7 +46,7 @@ export interface Part {
 
 /** Frequency and time limit of a check. */
 export interface Options {
-  /** How long a result is reused. Default: 1 second. */
+  /** How long a success is reused. A failure is for at most 1 second. Default: 1 second. */
   readonly every?: Duration.Input | undefined
   /** A check that takes longer counts as failed. Default: 2 seconds. */
   readonly limit?: Duration.Input | undefined
@@ -73,8 +73,12 @@ export class NotReady extends Data.TaggedError("NotReady")<{
 /** The name of a part in a sentence. */
 export const words = (name: string): string => `the ${name.replaceAll("_", " ")}`
 
+/** How long a failure is reused, in milliseconds. */
+const retryAfter = 1000
+
 /**
- * Shares runs of a check: at most one runs at a time, and at most one per `every`. A check that
+ * Shares runs of a check: at most one runs at a time, and at most one per `every` while it succeeds
+ * and per second while it fails. A check that
  * hangs is not started again until it ends. Until then, every caller fails after `limit`, because
  * `subject` does not answer.
  */
@@ -87,16 +91,22 @@ export const shared = Effect.fnUntraced(function* <E>(
   const every = Duration.toMillis(Duration.fromInputUnsafe(options?.every ?? "1 second"))
   const limit = Duration.toMillis(Duration.fromInputUnsafe(options?.limit ?? "2 seconds"))
   const late: Failure = { message: `${subject} did not answer within ${limit} milliseconds.` }
-  let run: { readonly startedAt: number; readonly ended: Deferred.Deferred<void, E> } | undefined
+  let run: { readonly startedAt: number; readonly ended: Deferred.Deferred<void, E>; reusedFor: number } | undefined
 
   return Effect.gen(function* () {
     const now = yield* MonotonicTime.millis
-    if (run === undefined || (Deferred.isDoneUnsafe(run.ended) && now - run.startedAt >= every)) {
+    if (run === undefined || (Deferred.isDoneUnsafe(run.ended) && now - run.startedAt >= run.reusedFor)) {
       const ended = Deferred.makeUnsafe<void, E>()
-      run = { startedAt: now, ended }
+      const started = { startedAt: now, ended, reusedFor: Math.min(every, retryAfter) }
+      run = started
       // In a separate fiber: a write that waits for a lock cannot be interrupted, and others share
       // the result.
-      yield* Effect.forkIn(Deferred.complete(ended, check), scope)
+      const learning = Effect.tap(check, () =>
+        Effect.sync(() => {
+          started.reusedFor = every
+        })
+      )
+      yield* Effect.forkIn(Deferred.complete(ended, learning), scope)
     }
     const { ended, startedAt } = run
     return yield* Effect.timeoutOrElse(Deferred.await(ended), {

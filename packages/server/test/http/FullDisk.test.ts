@@ -52,7 +52,7 @@ const layer = Layer.unwrap(
     })
     const disk = { full: false }
     return Layer.mergeAll(
-      layerAt(folder, { accessLog: "none" }, undefined, servicesOn(disk)).pipe(Layer.provide(Logger.layer([logger]))),
+      layerAt(folder, {}, undefined, servicesOn(disk)).pipe(Layer.provide(Logger.layer([logger]))),
       Layer.succeed(Log, lines),
       Layer.succeed(Disk, disk)
     )

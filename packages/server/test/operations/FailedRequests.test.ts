@@ -15,7 +15,7 @@ const down = () => Effect.fail(new ProviderError({ reason: new Unavailable({}), 
 
 const lines: Array<{ readonly message: string; readonly details: Readonly<Record<string, unknown>> }> = []
 
-const gateway = layer({ circuits: { failures: 2 } }, [
+const gateway = layer({ accessLog: "failures", circuits: { failures: 2 } }, [
   scripted({
     name: "only",
     rerank: (request) =>
