@@ -303,7 +303,7 @@ describe.runIf(hasS3())("S3ObjectStore", () => {
         const folder = yield* temporaryFolder
         yield* Effect.scoped(Layer.build(TestS3.storeAt(s3.faults.url(), folder).pipe(Layer.provide(logged))))
         expect(messages).toEqual([
-          ["The object store does not work now. Files and videos wait for it.", "The object store is busy (503)."]
+          ["The object store does not work now. Files and videos wait for it: The object store is busy (503)."]
         ])
       }).pipe(Effect.scoped)
     )
