@@ -8,8 +8,10 @@
  * A worker that ends by itself is replaced. A restart replaces one worker after the other: the new
  * one serves before the old one stops.
  */
-import { Console, Data, Duration, Effect, Queue, Semaphore } from "effect"
+import * as LogEvent from "@model-gateway/server/LogEvent"
+import { Data, Duration, Effect, Queue, Semaphore } from "effect"
 import cluster, { type Worker } from "node:cluster"
+import * as Announce from "./Announce.ts"
 import { Crash } from "./Crash.ts"
 import { ExitCode } from "./Failure.ts"
 import * as Signals from "./Signals.ts"
@@ -163,7 +165,8 @@ export const run = Effect.fnUntraced(function* ({ count, stopTimeout }: Options)
       const since = current.servesSince()
       failures = since !== undefined && performance.now() - since > settled ? 0 : failures + 1
       const pause = pauseAfter(failures)
-      yield* Effect.logWarning(
+      yield* LogEvent.log(
+        "worker_ended",
         `Worker ${slot.number} (process ${current.worker.process.pid}) ended ${how}. Another process starts in ${Duration.toSeconds(pause)} seconds.`
       )
       yield* Effect.sleep(pause)
@@ -174,7 +177,10 @@ export const run = Effect.fnUntraced(function* ({ count, stopTimeout }: Options)
             if (slot.current !== current) return
             slot.current = start(slot.number)
             yield* serving(slot.current)
-            yield* Effect.logInfo(`Worker ${slot.number} serves again (process ${slot.current.worker.process.pid}).`)
+            yield* LogEvent.log(
+              "worker_started",
+              `Worker ${slot.number} serves again (process ${slot.current.worker.process.pid}).`
+            )
           })
         )
         .pipe(Effect.ignore)
@@ -183,7 +189,7 @@ export const run = Effect.fnUntraced(function* ({ count, stopTimeout }: Options)
 
   /** Replaces one process after the other. */
   const restart = Effect.gen(function* () {
-    yield* Effect.logInfo(`The ${count} workers are restarted, one after the other.`)
+    yield* LogEvent.log("worker_started", `The ${count} workers are restarted, one after the other.`)
     for (const slot of slots) {
       yield* slot.turn.withPermits(1)(
         Effect.gen(function* () {
@@ -193,22 +199,26 @@ export const run = Effect.fnUntraced(function* ({ count, stopTimeout }: Options)
           slot.current = next
           tell(old, { kind: "stop" })
           yield* ended(old)
-          yield* Effect.logInfo(
+          yield* LogEvent.log(
+            "worker_started",
             `Worker ${slot.number} is process ${next.worker.process.pid} now, in place of ${old.worker.process.pid}.`
           )
         })
       )
     }
-    yield* Effect.logInfo("All workers were restarted.")
+    yield* LogEvent.log("worker_started", "All workers were restarted.")
   }).pipe(
     Effect.catchTag("NotStarted", () =>
-      Effect.logError("A new worker did not start, so the restart ends here. The workers that serve continue.")
+      LogEvent.log(
+        "workers_not_restarted",
+        "A new worker did not start, so the restart ends here. The workers that serve continue."
+      )
     )
   )
 
   const stop = Effect.gen(function* () {
     isStopping = true
-    yield* Console.log(`Stopping ${running.size} workers. Press Ctrl-C again to stop at once.`)
+    yield* Announce.say("stopping", `Stopping ${running.size} workers. Press Ctrl-C again to stop at once.`)
     for (const process of running) tell(process, { kind: "stop" })
     const ends = yield* Effect.forEach([...running], ended, { concurrency: "unbounded" })
     if (ends.some((how) => how !== "with status 0")) crash.end("workers that did not stop as they should", 1)
@@ -224,7 +234,7 @@ export const run = Effect.fnUntraced(function* ({ count, stopTimeout }: Options)
     }
     for (const slot of slots) yield* Effect.forkScoped(keep(slot))
     yield* Effect.ignore(Effect.forEach(slots, ({ current }) => serving(current), { concurrency: "unbounded" }))
-    yield* Console.log(`${banner}\nRequests are served by ${count} workers.`)
+    yield* Announce.say("started", `${banner}\nRequests are served by ${count} workers.`)
 
     const restarts = yield* Queue.sliding<void>(1)
     yield* Signals.on("restart", () => void Queue.offerUnsafe(restarts, undefined))

@@ -6,6 +6,7 @@ import { processLimit } from "@model-gateway/offers/ResponseMemory"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/settings/Setting"
 import * as JsonLog from "@model-gateway/server/JsonLog"
+import * as LogEvent from "@model-gateway/server/LogEvent"
 import { Lifecycle } from "@model-gateway/server/Lifecycle"
 import { type Bootstrapped, WorkspaceStore } from "@model-gateway/server/WorkspaceStore"
 import {
@@ -292,7 +293,8 @@ const running = Effect.fnUntraced(function* (
 const workers = Effect.fnUntraced(function* ({ mcp, shutdownDelay, shutdownTimeout, workers }: LoadSettings.Ready) {
   const Workers = yield* Effect.promise(() => import("../Workers.ts"))
   if (mcp.enabled === "on") {
-    yield* Effect.logWarning(
+    yield* LogEvent.log(
+      "mcp_needs_one_worker",
       "A session at /mcp is known to one worker only. Clients of the protocol before its revision 2026-07-28 need --workers 1."
     )
   }

@@ -38,6 +38,22 @@ const declared = {
     meaning: "The data folder cannot record how the process ends.",
     action: "Check the permissions and the free space of the data folder."
   },
+  worker_started: { level: "Info", meaning: "A worker serves again, or is replaced in a restart." },
+  worker_ended: {
+    level: "Warn",
+    meaning: "A worker process ended without having been stopped. Another one replaces it.",
+    action: "If it repeats, look for `crashed` lines and missing memory."
+  },
+  workers_not_restarted: {
+    level: "Error",
+    meaning: "SIGUSR2: a new worker did not start, so the restart ended. The others continue.",
+    action: "Read the lines before. Correct what they name, and restart again."
+  },
+  mcp_needs_one_worker: {
+    level: "Warn",
+    meaning: "`/mcp` is on with several workers, and a session is known to one of them only.",
+    action: "Use `--workers 1` if clients speak the protocol before its revision 2026-07-28."
+  },
   settings_reloaded: { level: "Info", meaning: "SIGHUP: the settings were read again and are used." },
   settings_not_reloaded: {
     level: "Error",
