@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     ...project,
     ...run,
-    ...withSlow(["test/web/{Accessibility,Panels,Reference}.test.ts"]),
+    ...withSlow(["test/web/{Accessibility,Panels,Reference,Uploads,VideoJobs}.test.ts"]),
     // Two files at a time on two cores too, where vitest runs one: the tests wait for pages and for
     // processes.
     maxWorkers: Math.max(2, availableParallelism() - 1),

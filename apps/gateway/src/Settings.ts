@@ -168,6 +168,11 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
     description:
       "Tier of the ordinary key that the first run creates. A key of the free tier calls only models at a price of 0"
   }),
+  firstKeys: Setting.literals("first-keys", ["auto", "stdout", "file"], {
+    default: "auto",
+    description:
+      "Where the keys of the first run go. `auto` prints them if standard output is a terminal, and else writes them to the file first-keys.txt in the data folder, which only its owner can read. `stdout` prints them, also into a log; `file` never does"
+  }),
   /** The Model Context Protocol at /mcp. */
   mcp: {
     enabled: Setting.literals("mcp", ["off", "on"], {

@@ -50,7 +50,7 @@ describe("the value of a secret", () => {
 
   it("cannot be given as a flag, and is not in the error", async () => {
     const { code, stderr, stdout } = await run(["serve", "--cohere-api-key", "not-a-real-key"])
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(stderr).toContain("--cohere-api-key")
     expect(stdout + stderr).not.toContain("not-a-real-key")
   })

@@ -226,7 +226,7 @@ describe("the models of a settings file", () => {
     ],
     [
       `{ "upstreams": { "cohere": { "apiKey": "${secret} two" } } }`,
-      `"upstreams.cohere.apiKey" on line 1 of FILE is not an API key of printable ASCII characters without spaces, or { "env": "NAME" }.`
+      `"upstreams.cohere.apiKey" on line 1 of FILE is not an API key of printable ASCII characters without spaces, { "env": "NAME" } or { "file": "/run/secrets/name" }.`
     ],
     [
       `{ "upstreams": { "cohere": ["${secret}"] } }`,
@@ -234,7 +234,7 @@ describe("the models of a settings file", () => {
     ],
     [
       `{ "upstreams": { "cohere": { "apiKey": {\n"environment": "X" } } } }`,
-      `"upstreams.cohere.apiKey" on line 1 of FILE is not an API key of printable ASCII characters without spaces, or { "env": "NAME" }.`
+      `"upstreams.cohere.apiKey" on line 1 of FILE is not an API key of printable ASCII characters without spaces, { "env": "NAME" } or { "file": "/run/secrets/name" }.`
     ],
     [
       `{ "upstreams": { "cohere": { "apiKey": { "env": "NOT_SET" } } } }`,

@@ -86,6 +86,19 @@ describe("serve", () => {
     expect(stdout).not.toMatch(/mg_[sm]k_/)
   })
 
+  it("writes the keys of its first run to a private file if standard output is not a terminal", async () => {
+    const dataDir = folder()
+    const gateway = await serve(dataDir, [], { MODEL_GATEWAY_FIRST_KEYS: "auto" })
+    const file = join(dataDir, "first-keys.txt")
+    await gateway.prints(/They are in \S+first-keys\.txt, which only its owner can read\./)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const [, key = ""] = /ordinary key +(mg_sk_\w{38})/.exec(readFileSync(file, "utf8")) ?? []
+    expect((await currentKey(gateway.origin, key)).status).toBe(200)
+    gateway.signal("SIGTERM")
+    const { stderr, stdout } = await gateway.ended
+    expect(`${stdout}${stderr}`).not.toMatch(/mg_[sm]k_/)
+  })
+
   it("does not change sample.env while another gateway runs on the same folder", async () => {
     const dataDir = folder()
     const first = await serve(dataDir)

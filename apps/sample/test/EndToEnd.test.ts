@@ -16,7 +16,7 @@ const serve = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const folder = yield* fs.makeTempDirectoryScoped()
   const args = ["serve", "--port", "0", "--data-dir", `${folder}/.data`]
-  const { output, said } = yield* start(gateway, args, { cwd: folder })
+  const { output, said } = yield* start(gateway, args, { cwd: folder, env: { MODEL_GATEWAY_FIRST_KEYS: "stdout" } })
   const printed = (pattern: RegExp) =>
     Effect.map(said(pattern), () => {
       const [found] = output().match(pattern) ?? []

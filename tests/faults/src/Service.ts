@@ -25,6 +25,7 @@ import * as ObjectSweep from "../../../packages/server/src/objects/ObjectSweep.t
 import * as ModelCatalog from "../../../packages/server/src/routing/ModelCatalog.ts"
 import { OutboundHttp } from "../../../packages/server/src/outbound/OutboundHttp.ts"
 import * as Readiness from "../../../packages/server/src/observability/Readiness.ts"
+import * as Scrape from "../../../packages/server/src/observability/Scrape.ts"
 import * as StaticSite from "../../../packages/server/src/site/StaticSite.ts"
 import * as Migrations from "../../../packages/server/src/storage/sql/Migrations.ts"
 import * as VideoObjects from "../../../packages/server/src/video/VideoObjects.ts"
@@ -155,7 +156,7 @@ export const start = (options: Options): Service => {
   })
 
   const layer = Layer.merge(Composition.layerHttp, Composition.background).pipe(
-    Layer.provide(Readiness.layer),
+    Layer.provide([Readiness.layer, Scrape.layer]),
     Layer.provideMerge(Composition.jobs),
     Layer.provideMerge(
       Layer.mergeAll(

@@ -34,6 +34,7 @@ import { Crash } from "../Crash.ts"
 import * as Database from "../Database.ts"
 import * as DataFolder from "../DataFolder.ts"
 import { Failure } from "../Failure.ts"
+import * as FirstKeys from "../FirstKeys.ts"
 import * as LoadSettings from "../LoadSettings.ts"
 import { Offered } from "../Offered.ts"
 import * as Output from "../Output.ts"
@@ -192,9 +193,6 @@ const firstRun = (
   { initialKeyTier }: LoadSettings.Ready
 ): string =>
   [
-    "",
-    `This is the first run. It created a workspace with ${MicroCredits.format(workspace.balance)} credits and two keys. The keys are shown only once:`,
-    "",
     Output.fields([
       ["workspace", workspace.id],
       ["management key", Redacted.value(managementKey)],
@@ -279,7 +277,11 @@ const running = Effect.fnUntraced(function* (
       isFreeTier: settings.initialKeyTier === "free"
     })
     yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
-    if (made !== null) yield* Announce.say("first_run", firstRun(made, base, settings))
+    if (made !== null) {
+      const credits = MicroCredits.format(made.workspace.balance)
+      const created = `This is the first run. It created a workspace with ${credits} credits and two keys.`
+      yield* FirstKeys.announce(settings, created, firstRun(made, base, settings))
+    }
     Worker.ready(banner.join("\n"))
     yield* SettingsReload.onSignal({ load, started: loaded, certificate })
     return yield* certificate === undefined ? Effect.never : certificate.watch
@@ -358,7 +360,7 @@ export const command = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Run the gateway. The first run creates a workspace with credits, a management key and an ordinary key, and prints the keys. " +
+    "Run the gateway. The first run creates a workspace with credits, a management key and an ordinary key. It prints the keys if standard output is a terminal, else it writes them to first-keys.txt in the data folder. " +
       "Settings can be given as flags, in the environment or in a JSON file, secrets only in the environment or the file. A flag takes precedence over the environment, the environment over the file."
   ),
   Command.withShortDescription("Run the gateway"),

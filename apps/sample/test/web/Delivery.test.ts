@@ -31,7 +31,7 @@ describe("the page", () => {
         ({ stop }) => Effect.promise(stop)
       )
       const page = (yield* get(origin, "identity")).bytes.toString()
-      const loaded = Array.from(page.matchAll(/(?:src|href)="(\/[^"]+)"/g), ([, path]) => `${origin}${path}`)
+      const loaded = Array.from(page.matchAll(/(?:src|href)="\.(\/[^"]+)"/g), ([, path]) => `${origin}${path}`)
       assert.isAtLeast(loaded.length, 2, page)
       const sizes = { identity: 0, br: 0, gzip: 0 }
       for (const url of [origin, ...loaded]) {

@@ -22,6 +22,11 @@ const declared = {
   // The process.
   started: { level: "Info", meaning: "The gateway accepts requests. Its address, its data and its settings follow." },
   first_run: { level: "Info", meaning: "The first start created a workspace and keys." },
+  first_keys_not_written: {
+    level: "Warn",
+    meaning: "The first start could not write the keys that it created to `first-keys.txt`.",
+    action: "Check the permissions and the free space of the data folder. `keys create` makes other keys."
+  },
   stopping: { level: "Info", meaning: "The gateway got a signal and lets requests in flight finish." },
   crashed: {
     level: "Fatal",

@@ -312,7 +312,7 @@ it.layer(layer(), { excludeTestServices: true })("for monitoring", (it) => {
       const { ask } = yield* TestGateway
       expect((yield* ask("/healthz", { key: null })).text).toBe('{"status":"ok"}')
       expect((yield* ask("/readyz", { key: null })).text).toBe(
-        '{"status":"ready","parts":{"database":{"status":"ready"},"object_store":{"status":"ready"}}}'
+        '{"status":"ready","parts":{"database":{"status":"ready"},"object_store":{"status":"ready"},"uploads":{"status":"ready"}}}'
       )
     })
   )
