@@ -79,6 +79,29 @@ describe.each(workflows)("%s", (path) => {
   })
 })
 
+/** The Debian packages that a source of tests/services names. */
+const debianPackages = (name: string): ReadonlyArray<string> =>
+  Array.from(read(`tests/services/src/${name}.ts`).matchAll(/packages: \[([^\]]*)\]/g), ([, list = ""]) =>
+    Array.from(list.matchAll(/"([\w.-]+)"/g), ([, each = ""]) => each)
+  ).flat()
+
+it("CI installs what the release tests need and only root can install", () => {
+  const wanted = [
+    ...["Speech", "Perl", "Redis", "S3", "Age"].flatMap(debianPackages),
+    ...Array.from(read("tests/services/src/Proxies.ts").matchAll(/ program\("(\w+)"/g), ([, name = ""]) => name)
+  ].filter((name) => name !== "perl")
+  expect(wanted).toEqual(expect.arrayContaining(["redis-tools", "age", "nginx", "caddy"]))
+  for (const path of workflows.filter((path) => read(path).includes("npm run test:release"))) {
+    const lines = read(path).split("\n")
+    const before = lines.slice(
+      0,
+      lines.findIndex((line) => line.includes("npm run test:release"))
+    )
+    const installed = before.findLast((line) => line.includes("apt-get install"))?.split(" ")
+    expect([path, installed]).toEqual([path, expect.arrayContaining(wanted)])
+  }
+})
+
 it.each([...files(".github"), ...files(".github/ISSUE_TEMPLATE")])("%s is YAML, and its ids are unique", (path) => {
   expect(parseDocument(read(path)).errors).toEqual([])
   const ids = Array.from(read(path).matchAll(/^ +id: (.*)$/gm), ([, id]) => id)
