@@ -57,8 +57,11 @@ const render = async (message: unknown): Promise<Uint8Array> => {
   return write(await repack(encoder.FS.readFile(encoder.outputFilename)), message)
 }
 
-// The service comes first.
-setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+// The service comes first. Where the system does not allow it, such as in a unit of systemd with a
+// filter of system calls, the card is rendered all the same.
+try {
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+} catch {}
 
 process.once("disconnect", () => process.exit())
 process.once("message", (job) => {
