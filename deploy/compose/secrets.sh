@@ -4,18 +4,26 @@
 # Compose mounts these files as they are, and the processes in the containers run as other users. So
 # the folder keeps other users of this machine out, not the files.
 set -eu
+if ! command -v openssl > /dev/null; then
+  echo "secrets.sh needs openssl. Install it and run this again." >&2
+  exit 1
+fi
 cd "$(dirname "$0")"
 mkdir -p secrets
 chmod 700 secrets
 umask 022
 
-# Writes standard input to the file, unless it exists. A file that exists is complete.
+# Writes standard input to the file, unless it is there. A file that is not empty is complete.
 write() {
-  if [ -e "secrets/$1" ]; then
+  if [ -s "secrets/$1" ]; then
     cat > /dev/null
     return
   fi
   cat > "secrets/.$1"
+  if [ ! -s "secrets/.$1" ]; then
+    echo "secrets.sh could not make secrets/$1." >&2
+    exit 1
+  fi
   mv "secrets/.$1" "secrets/$1"
 }
 

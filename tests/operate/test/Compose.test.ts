@@ -2,7 +2,7 @@
 // Compose files, and without secrets. No engine is needed.
 import { validate } from "dockerfile-utils"
 import { execFileSync, spawnSync } from "node:child_process"
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it, onTestFinished } from "vitest"
@@ -115,6 +115,20 @@ describe("secrets.sh", () => {
     expect(read()).toEqual(before)
     expect(made().read()["master_key"]).not.toBe(before["master_key"])
     expect(before["database_url"]).toContain(before["postgres_password"]?.trim())
+  })
+
+  it("makes nothing without openssl, and again what is empty", () => {
+    const { copy, read } = made()
+    writeFileSync(join(copy, "secrets", "metrics_token"), "")
+    execFileSync("sh", [join(copy, "secrets.sh")])
+    expect(read()["metrics_token"]).toMatch(/^[0-9a-f]{64}\n$/)
+    rmSync(join(copy, "secrets"), { recursive: true })
+    const { status, stderr } = spawnSync("/bin/sh", [join(copy, "secrets.sh")], {
+      encoding: "utf8",
+      env: { PATH: copy }
+    })
+    expect([status, stderr]).toEqual([1, "secrets.sh needs openssl. Install it and run this again.\n"])
+    expect(existsSync(join(copy, "secrets"))).toBe(false)
   })
 })
 
