@@ -8,7 +8,7 @@
 // Several files are the pages of one list. `--workspace ID` is the workspace of the new keys. It reads
 // MODEL_GATEWAY_BASE_URL and MODEL_GATEWAY_MANAGEMENT_KEY. Repeated with the same --out, it goes on where it
 // stopped.
-import { appendFileSync, existsSync, readFileSync } from "node:fs"
+import { appendFileSync, openSync, readFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 
 const resets = {
@@ -154,6 +154,36 @@ const create = async (request) => {
   return body
 }
 
+/** The file of the new keys, and the identifiers of those that it has. */
+const openOut = (path) => {
+  let file
+  try {
+    file = openSync(path, "a", 0o600)
+  } catch (error) {
+    throw new Problem(`${path} cannot be written to: ${error.message}`)
+  }
+  const text = readFileSync(path, "utf8")
+  const lines = text.split("\n")
+  // A full disk or a kill cut the last line off.
+  if (lines.at(-1) !== "") appendFileSync(file, "\n")
+  const done = new Set()
+  for (const [index, line] of lines.entries()) {
+    if (line === "") continue
+    try {
+      done.add(JSON.parse(line).source)
+    } catch {
+      console.log(`Line ${index + 1} of ${path} is cut off. Its key is created again: delete the other one.`)
+    }
+  }
+  return {
+    done,
+    append: (entry) => {
+      appendFileSync(file, `${JSON.stringify(entry)}\n`)
+      done.add(entry.source)
+    }
+  }
+}
+
 const describe = ({ limit, limit_reset, expires_at }) =>
   [
     limit === null ? "no limit" : `${limit} credits${limit_reset === null ? "" : ` ${limit_reset}`}`,
@@ -173,27 +203,21 @@ const main = async () => {
   const plans = positionals
     .flatMap((file) => readKeys(source, file))
     .map((key) => planOf(source, key, values.workspace))
-  const done = new Set(
-    values.out !== undefined && existsSync(values.out)
-      ? readFileSync(values.out, "utf8")
-          .split("\n")
-          .filter((line) => line !== "")
-          .map((line) => JSON.parse(line).source)
-      : []
-  )
+  // Opened before the first key is created: the gateway shows a key only once.
+  const out = values.out === undefined ? undefined : openOut(values.out)
   for (const { id, name, notes, request, skipped } of plans) {
     if (skipped !== undefined) console.log(`${name}: skipped, because ${skipped}`)
-    else if (done.has(id)) console.log(`${name}: created before`)
+    else if (out?.done.has(id)) console.log(`${name}: created before`)
     else {
-      if (values.out !== undefined) {
+      if (out !== undefined) {
         const { data, key } = await create(request)
-        appendFileSync(values.out, `${JSON.stringify({ source: id, name, hash: data.hash, key })}\n`, { mode: 0o600 })
+        out.append({ source: id, name, hash: data.hash, key })
       }
-      console.log(`${name}: ${values.out === undefined ? "would be created" : "created"}, ${describe(request)}`)
+      console.log(`${name}: ${out === undefined ? "would be created" : "created"}, ${describe(request)}`)
     }
     if (skipped === undefined) for (const note of notes) console.log(`  ${note}`)
   }
-  if (values.out === undefined) console.log("Nothing was created. --out FILE creates the keys and writes them there.")
+  if (out === undefined) console.log("Nothing was created. --out FILE creates the keys and writes them there.")
 }
 
 try {

@@ -112,6 +112,30 @@ it("issues the keys of LiteLLM with their budgets, and says what it cannot take 
   const again = await run("--from", "litellm", list, "--out", "a.jsonl")
   expect(again.stdout).toContain("search-team: created before")
   expect(await created("a.jsonl")).toHaveLength(3)
+
+  // A disk that was full cut the last line off.
+  const path = join(folder, "a.jsonl")
+  writeFileSync(path, readFileSync(path).subarray(0, -20))
+  const resumed = await run("--from", "litellm", list, "--out", "a.jsonl")
+  expect(resumed.stdout).toContain("Line 3 of a.jsonl is cut off. Its key is created again")
+  const lines = readFileSync(path, "utf8").trim().split("\n")
+  expect(lines).toHaveLength(4)
+  expect(JSON.parse(lines[3] ?? "")).toMatchObject({ source: "c" })
+})
+
+it("creates a key that two pages have once, and none if the file cannot be written", async () => {
+  const { data } = (await (
+    await fetch(`${gateway?.origin}/api/v1/keys`, { headers: { authorization: `Bearer ${gateway?.managementKey}` } })
+  ).json()) as { readonly data: ReadonlyArray<unknown> }
+  const list = file("page.json", [{ token: "p", key_alias: "page", spend: 0, max_budget: 1 }])
+  const refused = await run("--from", "litellm", list, "--out", "none/a.jsonl")
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/^none\/a\.jsonl cannot be written to: /)])
+  const { stdout } = await run("--from", "litellm", list, list, "--out", "pages.jsonl")
+  expect(stdout).toBe("page: created, 1 credits\npage: created before\n")
+  const after = (await (
+    await fetch(`${gateway?.origin}/api/v1/keys`, { headers: { authorization: `Bearer ${gateway?.managementKey}` } })
+  ).json()) as { readonly data: ReadonlyArray<unknown> }
+  expect(after.data.length).toBe(data.length + 1)
 })
 
 it("issues the keys of Portkey", async () => {
