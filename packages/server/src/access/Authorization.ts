@@ -73,10 +73,12 @@ const make = Effect.gen(function* () {
     if (Redacted.value(credential) === "") {
       return yield* request.headers["authorization"] === undefined ? missing : notBearer
     }
-    return yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", ({ message, reason }) => {
+    return yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", ({ message, owner, reason }) => {
       const isKey = reason !== "malformed" && reason !== "checksum"
       // Another text may be a secret of something else.
-      if (isKey) record.keyHash = KeyFormat.hashKey(Redacted.value(credential))
+      if (isKey) record.keyHash = owner?.hash ?? KeyFormat.hashKey(Redacted.value(credential))
+      // Only its own organization finds the request, although the key is not valid any more.
+      record.caller = owner
       return Effect.andThen(
         // A mistyped key is recognized without a lookup. It is not a guess, so it is not delayed.
         isKey ? failed(addressOf(request)) : Effect.void,

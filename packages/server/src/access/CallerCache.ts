@@ -34,7 +34,7 @@ export const layerSql: Layer.Layer<CallerCache, never, SqlClient> = Layer.effect
         const [row] = yield* select(hash)
         if (row === undefined) return yield* invalid("unknown")
         const key = Key.keyRow(row)
-        if (key.deletedAt !== null) return yield* invalid("deleted")
+        if (key.deletedAt !== null) return yield* invalid("deleted", key)
         const caller: Caller = {
           key,
           guardrail: key.guardrailId === null ? null : Guardrail.guardrailRow(row),

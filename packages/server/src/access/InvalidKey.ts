@@ -1,5 +1,9 @@
 /** The error of an authentication. */
 import { Data } from "effect"
+import type { Key } from "./Key.ts"
+
+/** Whose key it was. */
+export type Owner = Pick<Key, "hash" | "workspaceId" | "organizationId">
 
 /**
  * The text is not a valid key (status 401).
@@ -12,6 +16,8 @@ import { Data } from "effect"
 export class InvalidKey extends Data.TaggedError("InvalidKey")<{
   readonly reason: "malformed" | "checksum" | "unknown" | "deleted" | "disabled" | "expired"
   readonly message: string
+  /** For an ephemeral key, its parent. Undefined: no such key is stored. */
+  readonly owner: Owner | undefined
 }> {}
 
 const sentences: Record<InvalidKey["reason"], string> = {
@@ -23,6 +29,6 @@ const sentences: Record<InvalidKey["reason"], string> = {
   expired: "invalid API key: it has expired"
 }
 
-/** The error for a reason. */
-export const invalid = (reason: InvalidKey["reason"]): InvalidKey =>
-  new InvalidKey({ reason, message: sentences[reason] })
+/** The error for a reason, and for a stored key its owner. */
+export const invalid = (reason: InvalidKey["reason"], owner?: Owner): InvalidKey =>
+  new InvalidKey({ reason, message: sentences[reason], owner })

@@ -221,16 +221,20 @@ export const make = Effect.gen(function* () {
 
   const usable = Effect.fnUntraced(function* (hash: string) {
     const caller = yield* callers.get(hash)
-    if (caller.key.disabled) return yield* invalid("disabled")
+    if (caller.key.disabled) return yield* invalid("disabled", caller.key)
     const { expiresAt } = caller.key
-    if (expiresAt !== null && expiresAt <= (yield* Clock.currentTimeMillis)) return yield* invalid("expired")
+    if (expiresAt !== null && expiresAt <= (yield* Clock.currentTimeMillis)) {
+      return yield* invalid("expired", caller.key)
+    }
     return caller
   })
 
   const usableEphemeral = Effect.fnUntraced(function* (hash: string) {
     const ephemeral = yield* ephemerals.find(hash)
     if (ephemeral === null) return yield* invalid("unknown")
-    if (ephemeral.expiresAt <= (yield* Clock.currentTimeMillis)) return yield* invalid("expired")
+    if (ephemeral.expiresAt <= (yield* Clock.currentTimeMillis)) {
+      return yield* invalid("expired", (yield* callers.get(ephemeral.parentHash)).key)
+    }
     const parent = yield* usable(ephemeral.parentHash)
     const caller: Caller = { ...parent, ephemeral }
     return caller

@@ -5,7 +5,7 @@
  * The program that runs the service gives it a tracer. Without one, nothing here costs anything.
  * {@link guarded} decides which spans are sent, and that no span has contents, secrets, or URLs.
  */
-import { Context, Effect, Exit, Option, Tracer } from "effect"
+import { Cause, Context, Effect, Exit, Option, Tracer } from "effect"
 import { Headers } from "effect/http"
 import * as HttpTraceContext from "effect/http/HttpTraceContext"
 
@@ -38,8 +38,8 @@ const isWithin = (traceId: string, ratio: number): boolean =>
 
 /** What is left of an error: its name. A message or a stack may quote the request. */
 const nameOnly = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, unknown> => {
-  if (Exit.isSuccess(exit) || Exit.hasInterrupts(exit)) return exit
-  const [reason] = exit.cause.reasons
+  if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return exit
+  const reason = exit.cause.reasons.find(({ _tag }) => _tag !== "Interrupt")
   const error: unknown = reason?._tag === "Fail" ? reason.error : reason?._tag === "Die" ? reason.defect : undefined
   const found =
     typeof error === "object" && error !== null
@@ -169,7 +169,9 @@ export const current: Effect.Effect<string | null> = Effect.withFiber((fiber) =>
   if (isOff(fiber.getRef(Tracer.Tracer))) return Effect.succeed(null)
   const span = Context.getOrUndefined(fiber.context, Tracer.ParentSpan)
   if (span === undefined) return Effect.succeed(null)
-  return Effect.succeed(`00-${span.traceId}-${span.spanId}-${span.sampled ? "01" : "00"}`)
+  // B3 has trace ids of 64 bits too.
+  const traceId = span.traceId.padStart(32, "0")
+  return Effect.succeed(`00-${traceId}-${span.spanId}-${span.sampled ? "01" : "00"}`)
 })
 
 /** Continues the trace of a `traceparent` with work in a span of its own. */

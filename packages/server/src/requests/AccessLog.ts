@@ -8,6 +8,7 @@
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import * as LogEvent from "../log/LogEvent.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Purge from "../storage/sql/Purge.ts"
@@ -72,7 +73,7 @@ export const make = Effect.gen(function* () {
   const store = yield* RejectedRequests
   const random = yield* SecureRandom
   const { accessLog } = yield* GatewayServerConfig
-  const sampling = FailureSampling.make(yield* Clock.currentTimeMillis)
+  const sampling = FailureSampling.make(yield* MonotonicTime.millis)
   let waiting: Array<NewRejectedRequest> = []
   let omissions: Array<Omission> = []
 
@@ -93,7 +94,7 @@ export const make = Effect.gen(function* () {
   }
 
   const flush = Effect.gen(function* () {
-    yield* endMinute(yield* Clock.currentTimeMillis)
+    yield* endMinute(yield* MonotonicTime.millis)
     while (waiting.length + omissions.length > 0) {
       const requests = waiting.slice(0, Purge.atOnce)
       const updates = omissions.slice(0, Purge.atOnce)
@@ -128,8 +129,7 @@ export const make = Effect.gen(function* () {
   }
 
   const failed = Effect.fnUntraced(function* (request: EndedRequest) {
-    const now = yield* Clock.currentTimeMillis
-    yield* endMinute(now)
+    yield* endMinute(yield* MonotonicTime.millis)
     const isKnown = request.workspaceId !== undefined
     const id = yield* random.uuidV7()
     const isTaken = sampling.take({
@@ -142,7 +142,7 @@ export const make = Effect.gen(function* () {
         ...request,
         id,
         requestId: request.id,
-        createdAt: now,
+        createdAt: yield* Clock.currentTimeMillis,
         message: request.message?.slice(0, maxMessage),
         omitted: 0
       })

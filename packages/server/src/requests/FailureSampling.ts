@@ -3,7 +3,7 @@
  * disk and hide everything else.
  *
  * Of each minute, the first {@link perSource} requests of each source are recorded, and at most
- * {@link perMinute} of all. Requests without a valid key have a smaller share of their own, so that
+ * {@link perMinute} of all. Requests without a stored key have a smaller share of their own, so that
  * strangers never use up what is left for callers. A source is a key, or an address without a key,
  * with a status.
  */
@@ -12,7 +12,7 @@ import type { Omission } from "./RejectedRequests.ts"
 /** The requests of one source that are recorded in a minute. */
 export const perSource = 30
 
-/** The requests that are recorded in a minute: with a valid key, and without one. */
+/** The requests that are recorded in a minute: with a stored key, and without one. */
 export const perMinute = { known: 600, unknown: 60 }
 
 const minute = 60_000
@@ -39,7 +39,7 @@ interface Source {
   omitted: number
 }
 
-/** Starts with a minute that begins `now`. Call `next` before `take`. */
+/** Starts with a minute that begins `now`, in monotonic milliseconds. Call `next` before `take`. */
 export const make = (now: number): FailureSampling => {
   let startedAt = now
   /** At most as many as {@link perMinute} allows: a source is added when its request is taken. */

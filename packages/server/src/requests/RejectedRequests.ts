@@ -24,7 +24,7 @@ export class RejectedRequest extends Model.Class<RejectedRequest>("RejectedReque
   /** When it was answered. */
   createdAt: Table.constant(Table.Whole),
   requestId: Table.constant(Schema.String),
-  /** Null: it had no valid key, so it belongs to no organization. */
+  /** Null: it had no key that is stored, so it belongs to no organization. */
   organizationId: Table.constantOrNull(Schema.String),
   workspaceId: Table.constantOrNull(Schema.String),
   keyHash: Table.constantOrNull(Schema.String),
@@ -85,7 +85,7 @@ export class RejectedRequests extends Context.Service<
       requests: ReadonlyArray<NewRejectedRequest>,
       omissions: ReadonlyArray<Omission>
     ) => Effect.Effect<void, StorageError>
-    /** The requests of an organization's keys, and those without a valid key. */
+    /** The requests of an organization's keys, and those without a stored key. */
     readonly list: (
       organizationId: string,
       filter?: Filter,
@@ -129,7 +129,10 @@ export const make = Effect.fnUntraced(function* (limit: number) {
           message: storable(request.message)
         })
       )
-      if (Array.isReadonlyArrayNonEmpty(rows)) yield* sql`INSERT INTO rejected_requests ${sql.insert(rows)}`
+      if (Array.isReadonlyArrayNonEmpty(rows)) {
+        // They are written again if the answer to a commit was lost.
+        yield* sql`INSERT INTO rejected_requests ${sql.insert(rows)} ON CONFLICT (id) DO NOTHING`
+      }
       for (const { id, omitted } of omissions) {
         yield* sql`UPDATE rejected_requests SET omitted = ${omitted} WHERE id = ${id}`
       }

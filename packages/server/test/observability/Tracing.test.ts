@@ -1,6 +1,6 @@
 /** Which spans reach the tracer, and what is in them. */
 import { expect, it } from "@effect/vitest"
-import { Effect, Exit, Tracer } from "effect"
+import { Cause, Effect, Exit, Tracer } from "effect"
 import * as Tracing from "../../src/observability/Tracing.ts"
 
 /** The spans that were ended, of a tracer without a guard. */
@@ -60,6 +60,18 @@ it.effect("a span has no attribute that is not known to be harmless, and no mess
   })
 )
 
+it.effect("the message of an error is not sent either if the work was interrupted as well", () =>
+  Effect.gen(function* () {
+    const cause = Cause.combine(Cause.interrupt(1), Cause.die(new TypeError("the secret text")))
+    const exitOf = ([span]: ReadonlyArray<Tracer.NativeSpan>) =>
+      span?.status._tag === "Ended" ? span.status.exit : undefined
+    const mixed = exitOf(yield* run(request(Effect.failCause(cause))))
+    expect(mixed).toEqual(Exit.fail({ name: "TypeError", message: "TypeError" }))
+    const interrupted = exitOf(yield* run(request(Effect.interrupt)))
+    expect(interrupted !== undefined && Exit.hasInterrupts(interrupted)).toBe(true)
+  })
+)
+
 it.effect("statements of SQL have no spans, and what is within them is below the span around them", () =>
   Effect.gen(function* () {
     const [below, outer, ...others] = yield* run(
@@ -98,9 +110,13 @@ it.effect("work that is continued later is in the trace in which it was submitte
     const [submitted, continued] = ended
     expect(continued).toMatchObject({ name: "video job", traceId: "0af7651916cd43dd8448eb211c80319c" })
     expect(continued?.parent).toMatchObject({ value: { spanId: submitted?.spanId } })
+    // B3 has trace ids of 64 bits too.
+    const short = Tracer.externalSpan({ traceId: "8448eb211c80319c", spanId: "b7ad6b7169203331", sampled: true })
+    yield* traced(Tracing.continued(yield* traced(request(Tracing.current, short)), "video job", {}, Effect.void))
+    expect(ended.at(-1)).toMatchObject({ name: "video job", traceId: "00000000000000008448eb211c80319c" })
     // Without a tracer nothing is stored, and nothing is continued.
     expect(yield* Tracing.current).toBe(null)
     yield* Tracing.continued(traceParent, "video job", {}, Effect.void)
-    expect(ended).toHaveLength(2)
+    expect(ended).toHaveLength(4)
   })
 )

@@ -41,6 +41,10 @@ const decodeList = Schema.decodeUnknownEffect(Schema.fromJsonString(Generations.
 const decodeOne = Schema.decodeUnknownEffect(Schema.fromJsonString(Generations.Response), exactly)
 const decodeHealth = Schema.decodeUnknownEffect(Schema.fromJsonString(ProviderHealth.Response), exactly)
 
+const decodeKey = Schema.decodeUnknownEffect(
+  Schema.fromJsonString(Schema.Struct({ key: Schema.String, data: Schema.Struct({ hash: Schema.String }) }))
+)
+
 const asOperator = Effect.fnUntraced(function* (path: string) {
   const { ask, managementKey } = yield* TestGateway
   const answer = yield* ask(`/api/v1${path}`, { key: managementKey })
@@ -118,6 +122,26 @@ it.layer(gateway, { excludeTestServices: true })("a failed request", (it) => {
       expect((yield* ask("/api/v1/requests/rejected")).status).toBe(403)
       const unknown = yield* ask("/api/v1/requests/rejected?after=nothing", { key: managementKey })
       expect(unknown.status).toBe(400)
+    })
+  )
+
+  it.effect("with a key that is not valid any more is shown to the organization of the key only", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey, workspace } = yield* TestGateway
+      const manage = (method: string, path: string, body?: object) =>
+        ask(`/api/v1/keys${path}`, {
+          method,
+          key: managementKey,
+          headers: { "content-type": "application/json" },
+          body: body === undefined ? undefined : JSON.stringify(body)
+        })
+      const { data, key } = yield* decodeKey((yield* manage("POST", "", { name: "former" })).text)
+      for (const end of [manage("PATCH", `/${data.hash}`, { disabled: true }), manage("DELETE", `/${data.hash}`)]) {
+        expect((yield* end).status).toBe(200)
+        const refused = yield* ask("/api/v1/key", { key })
+        expect(refused.status).toBe(401)
+        expect(yield* rejectedOf(idOf(refused))).toMatchObject({ key_hash: data.hash, workspace_id: workspace.id })
+      }
     })
   )
 

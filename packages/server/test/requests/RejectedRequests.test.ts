@@ -40,6 +40,8 @@ describe.each(databases)("rejected requests on $name", ({ layer: stores }) => {
         []
       )
       yield* store.write([], [{ id: "id-1", omitted: 12 }])
+      // Written again, because the answer to the first commit was lost.
+      yield* store.write([rejected(1), rejected(4)], [])
       const idsOf = (filter?: RejectedRequests.Filter, page?: RejectedRequests.PageRequest) =>
         Effect.map(store.list("o", filter, page), ({ items, next }) => ({ ids: items.map(({ id }) => id), next }))
       expect(yield* idsOf({}, { limit: 2 })).toEqual({ ids: ["id-4", "id-2"], next: "id-2" })
