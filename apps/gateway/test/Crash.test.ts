@@ -248,7 +248,7 @@ describe.skipIf(spawnSync("script", ["--version"]).error !== undefined)("a proce
       stdio: ["pipe", "ignore", "ignore"]
     })
     onTestFinished(() => void terminal.kill("SIGKILL"))
-    await vi.waitFor(() => expect(readFileSync(join(dataDir, "stdout"), "utf8")).toContain("curl"), startTime)
+    await vi.waitFor(() => expect(readFileSync(join(dataDir, "stdout"), "utf8")).toContain("first-keys"), startTime)
     terminal.kill("SIGKILL")
     await vi.waitFor(() => expect(readdirSync(join(dataDir, "runs"))).toEqual([]), startTime)
     expect(readFileSync(log, "utf8")).toBe("The terminal was closed (SIGHUP). The gateway stops.\n")
@@ -258,6 +258,7 @@ describe.skipIf(spawnSync("script", ["--version"]).error !== undefined)("a proce
 describe("a process without its terminal", { timeout: 120_000 }, () => {
   it("continues after SIGHUP, as nohup has it, and reads its settings again", async () => {
     const gateway = await serve(folder())
+    await firstKey(gateway)
     process.kill(gateway.pid, "SIGHUP")
     await vi.waitFor(async () => {
       const response = await fetch(`${gateway.origin}/healthz`, { headers: { connection: "close" } })
