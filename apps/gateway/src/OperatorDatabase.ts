@@ -15,7 +15,7 @@ import { type Place, Target } from "./Operator.ts"
 import * as OperatorName from "./OperatorName.ts"
 
 /** Where the client believes that it sends requests. Nothing is sent there. */
-const baseUrl = "http://gateway.invalid/api/v1"
+const origin = "http://gateway.invalid"
 
 const noPeer: InProcess.Peer = { remoteAddress: Option.none(), forwardedFor: undefined }
 
@@ -48,7 +48,8 @@ export const layer = Effect.fnUntraced(function* (place: Place) {
   const { databaseConnections, databaseUrl, dataDir, initialCredits: credits } = settings
   const service = GatewayServer.layerOperator({ credits, databaseConnections, databaseUrl, dataDir, migrate: "never" })
   const config = GatewayConfig.make({
-    baseUrl,
+    // The service serves below its base path here as well.
+    baseUrl: `${origin}${limits.basePath ?? ""}/api/v1`,
     // The texts of new keys are derived from it.
     credential: Redacted.make(randomBytes(32).toString("base64url")),
     retryPolicy: RetryPolicy.none,

@@ -1,12 +1,12 @@
 /**
  * Reads a secret from a file that a setting names, such as one that a container's orchestrator
- * provides. Errors name the setting and the file, and never the contents.
+ * provides. Errors name the setting and, if it cannot be a secret, the file, and never the contents.
  */
 import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import * as Setting from "@model-gateway/settings/Setting"
 import { Effect } from "effect"
-import { readFileSync, statSync } from "node:fs"
-import { isAbsolute } from "node:path"
+import { readFileSync, type Stats, statSync } from "node:fs"
+import { dirname, isAbsolute } from "node:path"
 import { Failure } from "./Failure.ts"
 
 /** More than any secret has. */
@@ -33,8 +33,25 @@ const problemOf = (cause: unknown): string => {
   }
 }
 
-/** Whether a text must be a path. Any other may be the secret, given in place of its file. */
-const isPath = (text: string): boolean => isAbsolute(text) || /^\.{1,2}\//.test(text)
+/**
+ * Whether a text must be a path. Any other may be the secret, given in place of its file. A secret
+ * may begin as a path does, but no folder has its name.
+ */
+const isPath = (text: string): boolean => {
+  if (!isAbsolute(text) && !/^\.{1,2}\//.test(text)) return false
+  if (statOf(text) !== undefined) return true
+  const folder = dirname(text)
+  const isRoot = dirname(folder) === folder
+  return !isRoot && statOf(folder)?.isDirectory() === true
+}
+
+const statOf = (path: string): Stats | undefined => {
+  try {
+    return statSync(path)
+  } catch {
+    return undefined
+  }
+}
 
 /**
  * The secret in a file, without the line breaks at its end. `source` names the setting that names

@@ -8,6 +8,7 @@
  * A worker that ends by itself is replaced. A restart replaces one worker after the other: the new
  * one serves before the old one stops.
  */
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import * as LogEvent from "@model-gateway/server/LogEvent"
 import { Data, Duration, Effect, Queue, Semaphore } from "effect"
 import cluster, { type Worker } from "node:cluster"
@@ -30,7 +31,8 @@ export interface Options {
 /** A worker process. */
 interface Process {
   readonly number: number
-  readonly worker: Worker
+  /** Undefined if the system could not start it. */
+  readonly worker: Worker | undefined
   /** What it would have printed, when it serves. Undefined if it ended before. */
   readonly ready: Promise<string | undefined>
   /** How it ended, to complete "ended …". */
@@ -66,32 +68,59 @@ const scrapeTimeout = 2000
 
 const tell = ({ worker }: Process, message: ToWorker): void => {
   // A worker that is gone is noticed by its exit.
-  if (worker.isConnected()) worker.send(message, () => {})
+  if (worker?.isConnected() === true) worker.send(message, () => {})
 }
+
+const pidOf = ({ worker }: Process): number | undefined => worker?.process.pid
+
+const nameOf = (process: Process): string => {
+  const pid = pidOf(process)
+  return pid === undefined ? `Worker ${process.number}` : `Worker ${process.number} (process ${pid})`
+}
+
+/** How a process ended that the system could not start, such as for want of memory or of files. */
+const notStarted = (cause: unknown): string =>
+  `before it started (${ErrorCode.of(cause) ?? (cause instanceof Error ? cause.message : "unknown cause")})`
 
 /** Starts a process. Its secrets are in its environment, as those of this process, and not in its arguments. */
 const launch = (number: number): Process => {
-  const worker = cluster.fork({ [numberVariable]: String(number) })
+  let worker: Worker
+  try {
+    worker = cluster.fork({ [numberVariable]: String(number) })
+  } catch (cause) {
+    return {
+      number,
+      worker: undefined,
+      ready: Promise.resolve(undefined),
+      exited: Promise.resolve(notStarted(cause)),
+      servesSince: () => undefined
+    }
+  }
   let since: number | undefined
-  const exited = new Promise<string>((resolve) =>
+  const exited = new Promise<string>((resolve) => {
     worker.once("exit", (code, signal) => resolve(signal === null ? `with status ${code}` : `by ${signal}`))
-  )
+    // Most failures to start a process are told here. A process that runs is noticed by its exit.
+    worker.on("error", (error) => {
+      if (worker.process.pid === undefined) resolve(notStarted(error))
+    })
+  })
   const ready = new Promise<string | undefined>((resolve) => {
     worker.on("message", (message: unknown) => {
       if (!isFromWorker(message) || message.kind !== "ready") return
       since = performance.now()
       resolve(message.banner)
     })
-    worker.once("exit", () => resolve(undefined))
+    void exited.then(() => resolve(undefined))
   })
   return { number, worker, ready, exited, servesSince: () => since }
 }
 
-const kill = ({ worker }: Process): void => void worker.process.kill("SIGKILL")
+const kill = ({ worker }: Process): void => void worker?.process.kill("SIGKILL")
 
 /** The metrics of a worker. Undefined if it does not answer. */
 const scrape = async ({ number, worker }: Process, id: number): Promise<WorkerMetrics.Page | undefined> =>
   new Promise((resolve) => {
+    if (worker?.isConnected() !== true) return resolve(undefined)
     const end = (text?: string) => {
       clearTimeout(timer)
       worker.off("message", listener)
@@ -102,8 +131,7 @@ const scrape = async ({ number, worker }: Process, id: number): Promise<WorkerMe
     }
     const timer = setTimeout(end, scrapeTimeout)
     worker.on("message", listener)
-    if (worker.isConnected()) worker.send({ kind: "scrape", id } satisfies ToWorker, () => {})
-    else end()
+    worker.send({ kind: "scrape", id } satisfies ToWorker, () => {})
   })
 
 /** Runs the workers until it is interrupted. Then they end after their requests. */
@@ -125,8 +153,9 @@ export const run = Effect.fnUntraced(function* ({ count, stopTimeout }: Options)
     const process = launch(number)
     running.add(process)
     void process.exited.then(() => running.delete(process))
-    process.worker.on("message", (message: unknown) => {
-      if (isFromWorker(message) && message.kind === "scrapeAll") void scrapeAll(process.worker, message.id)
+    const { worker } = process
+    worker?.on("message", (message: unknown) => {
+      if (isFromWorker(message) && message.kind === "scrapeAll") void scrapeAll(worker, message.id)
     })
     return process
   }
@@ -167,7 +196,7 @@ export const run = Effect.fnUntraced(function* ({ count, stopTimeout }: Options)
       const pause = pauseAfter(failures)
       yield* LogEvent.log(
         "worker_ended",
-        `Worker ${slot.number} (process ${current.worker.process.pid}) ended ${how}. Another process starts in ${Duration.toSeconds(pause)} seconds.`
+        `${nameOf(current)} ended ${how}. Another process starts in ${Duration.toSeconds(pause)} seconds.`
       )
       yield* Effect.sleep(pause)
       yield* slot.turn
@@ -179,7 +208,7 @@ export const run = Effect.fnUntraced(function* ({ count, stopTimeout }: Options)
             yield* serving(slot.current)
             yield* LogEvent.log(
               "worker_started",
-              `Worker ${slot.number} serves again (process ${slot.current.worker.process.pid}).`
+              `Worker ${slot.number} serves again (process ${pidOf(slot.current)}).`
             )
           })
         )
@@ -201,7 +230,7 @@ export const run = Effect.fnUntraced(function* ({ count, stopTimeout }: Options)
           yield* ended(old)
           yield* LogEvent.log(
             "worker_started",
-            `Worker ${slot.number} is process ${next.worker.process.pid} now, in place of ${old.worker.process.pid}.`
+            `Worker ${slot.number} is process ${pidOf(next)} now, in place of ${pidOf(old) ?? "none"}.`
           )
         })
       )
@@ -227,7 +256,18 @@ export const run = Effect.fnUntraced(function* ({ count, stopTimeout }: Options)
   return yield* Effect.gen(function* () {
     // The first one alone, because it may create the database, and its failure is that of all.
     const first = start(1)
-    const banner = yield* Effect.catchTag(serving(first), "NotStarted", () => Effect.fail(new ExitCode({ code: 1 })))
+    const banner = yield* Effect.catchTag(
+      serving(first),
+      "NotStarted",
+      Effect.fnUntraced(function* () {
+        // A process that ran has said why it ends.
+        if (pidOf(first) === undefined) {
+          const how = yield* Effect.promise(() => first.exited)
+          yield* LogEvent.log("worker_ended", `${nameOf(first)} ended ${how}.`)
+        }
+        return yield* new ExitCode({ code: 1 })
+      })
+    )
     slots.push({ number: 1, turn: yield* Semaphore.make(1), current: first })
     for (let number = 2; number <= count; number++) {
       slots.push({ number, turn: yield* Semaphore.make(1), current: start(number) })

@@ -155,8 +155,13 @@ describe("the file of a secret", () => {
 
   it("is not shown if it may be the secret itself, given by mistake", async () => {
     const variable = "COHERE_API_KEY_FILE"
-    expect(await refusal(undefined, { [variable]: "co-not-a-real-key" })).toBe(
-      `${variable} in the environment names a file that does not exist.`
+    for (const secret of ["co-not-a-real-key", "/not+a/real/key=", "/not-a-real-key"]) {
+      expect(await refusal(undefined, { [variable]: secret })).toBe(
+        `${variable} in the environment names a file that does not exist.`
+      )
+    }
+    expect(await refusal(undefined, { [variable]: `/${"x".repeat(300)}` })).toBe(
+      `${variable} in the environment names a file that cannot be read.`
     )
     const settings = fileOf(JSON.stringify({ metricsToken: { fil: token } }))
     expect(await refusal(settings)).toBe(

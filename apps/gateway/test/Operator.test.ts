@@ -38,10 +38,10 @@ const served = shared(async (atEnd) => {
   const gateway = await serve(dataDir, [], {}, { atEnd })
   const [, managementKey = ""] = await gateway.prints(/management key +(mg_mk_\w{38})/)
   const key = await firstKey(gateway)
-  const post = (path: string, body: object) =>
+  const post = (path: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
     fetch(`${gateway.origin}/api/v1${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close" },
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close", ...headers },
       body: JSON.stringify(body)
     })
   const reranked = await post("/rerank", { model: "sandbox/bm25", query: "tea", documents: ["green tea"] })
@@ -52,7 +52,9 @@ const served = shared(async (atEnd) => {
     callback_url: "https://callback.invalid/hook"
   })
   const video = Identified(await submitted.json())
-  const rejected = await post("/rerank", { model: "no/such", query: "tea", documents: ["green tea"] })
+  // The id of this request is one that its caller chose.
+  const unknown = { model: "no/such", query: "tea", documents: ["green tea"] }
+  const rejected = await post("/rerank", unknown, { "x-request-id": "order-4711" })
   await rejected.body?.cancel()
   const environment = { MODEL_GATEWAY_MANAGEMENT_KEY: managementKey }
   // A job that ends at once, and costs no time to render.
@@ -193,6 +195,14 @@ describe("the commands of an operator", () => {
       expect(ended.stderr).not.toContain("mg_mk_wrong")
       expect(ended.stderr).not.toContain("secret")
     }
+  })
+
+  it("work on the database of a gateway that serves below a path", async () => {
+    const below = { MODEL_GATEWAY_BASE_PATH: "/gateway" }
+    const dataDir = await database()
+    const { code, stdout } = await run(["workspaces", "list", "--json", "--data-dir", dataDir], below)
+    expect(code).toBe(0)
+    expect(jsonOf(stdout)).toMatchObject({ data: [{ slug: "default" }] })
   })
 
   it("leave nothing of theirs in the database and its folder", async () => {

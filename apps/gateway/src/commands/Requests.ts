@@ -196,7 +196,7 @@ const ofGeneration = Effect.fnUntraced(function* (id: string) {
   const entries = yield* Operator.pages(Number.POSITIVE_INFINITY, (after) =>
     gateway.listGenerations({ from, to, after, limit: 1000 })
   )
-  return { entries: entries.filter((entry) => entry.id === id), rejected: [] }
+  return entries.filter((entry) => entry.id === id)
 })
 
 const missing = (id: string): Failure =>
@@ -265,7 +265,10 @@ const show = Operator.command(
     )
   },
   Effect.fn("requests show")(function* ({ id }) {
-    const { entries, rejected } = yield* id.startsWith("req_") ? ofRequest(id) : ofGeneration(id)
+    // A caller may choose the id of a request, so its form says nothing.
+    const found = yield* ofRequest(id)
+    const { entries, rejected } =
+      found.entries.length + found.rejected.length > 0 ? found : { ...found, entries: yield* ofGeneration(id) }
     if (entries.length + rejected.length === 0) return yield* missing(id)
     const slugOf = yield* Operator.slugs
     return {
