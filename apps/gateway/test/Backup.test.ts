@@ -87,7 +87,7 @@ it("a backup taken under load is restored on another machine with all ledgers, f
   expect(readFileSync(file).includes(text.slice(0, 100))).toBe(false)
 
   const masterKey = join(dataDir, "master.key")
-  const restored = await restore(file, "--identity-file", identityFile, "--master-key", masterKey)
+  const restored = await restore(file, "--identity-file", identityFile, "--master-key-from", masterKey)
   expect(restored.text).toContain("All checksums and the sums of all ledgers are those of the backup.")
   expect(restored.left?.toSorted()).toEqual(["files", "gateway.db", "master.key"])
   const [before, after] = [await contents(dataDir), await contents(restored.dataDir)]

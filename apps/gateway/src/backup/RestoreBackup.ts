@@ -196,10 +196,10 @@ const checkDatabase = Effect.fnUntraced(function* ({ database, version }: Manife
 /** Writes the master key, and fails if it is not that of the backup. */
 const addMasterKey = Effect.fnUntraced(function* (text: string, { database }: Manifest.Manifest, folder: string) {
   const id = Maintenance.masterKeyId(text)
-  if (id === undefined) return yield* refused("The file of --master-key does not contain 32 bytes in base64.")
+  if (id === undefined) return yield* refused("The file of --master-key-from does not contain 32 bytes in base64.")
   if (database.kind === "sqlite" && database.master_keys.length > 0 && !database.master_keys.includes(id)) {
     return yield* refused(
-      `The file of --master-key has the key ${id}, and the secrets of the backup are encrypted with ${database.master_keys.join(", ")}.`
+      `The file of --master-key-from has the key ${id}, and the secrets of the backup are encrypted with ${database.master_keys.join(", ")}.`
     )
   }
   yield* attempt(async () => {

@@ -60,8 +60,10 @@ const backup = Command.make(
     to: Flag.String("to").pipe(Flag.withMetavar("file"), Flag.withDescription("The file to write. It must not exist")),
     recipient: Flag.String("recipient").pipe(
       Flag.withMetavar("age1…"),
-      Flag.withDescription("Encrypt for this recipient of age. Repeat the flag for several"),
-      Flag.between(0, 100)
+      Flag.withDescription("Encrypt for this recipient of age. Repeat the flag for several. Default: none"),
+      Flag.between(0, 100),
+      // Without it, the help says that the flag is required.
+      Flag.withDefault<ReadonlyArray<string>>([])
     ),
     passphraseFile,
     includeMasterKey: Flag.Boolean("include-master-key").pipe(
@@ -167,8 +169,8 @@ const restoreCommand = Command.make(
     from: Flag.String("from").pipe(Flag.withMetavar("file"), Flag.withDescription("The file that backup wrote")),
     identityFile: file("identity-file", "File with identities of age, as age-keygen writes it. Default: none"),
     passphraseFile,
-    masterKey: file(
-      "master-key",
+    masterKeyFrom: file(
+      "master-key-from",
       "File with the master key, to restore it along. Default: that of the backup, if it has one"
     ),
     ...Storage.flags
@@ -189,7 +191,9 @@ const restoreCommand = Command.make(
     }
     const keys: Archive.Keys | undefined =
       passphrase === undefined && identities.length === 0 ? undefined : { passphrase, identities }
-    const masterKey = Option.isNone(input.masterKey) ? undefined : yield* readText("master-key", input.masterKey.value)
+    const masterKey = Option.isNone(input.masterKeyFrom)
+      ? undefined
+      : yield* readText("master-key-from", input.masterKeyFrom.value)
     const { restore } = yield* Effect.promise(() => import("../backup/RestoreBackup.ts"))
     const { end, hasMasterKey, manifest } = yield* restore({ from: resolve(input.from), keys, dataDir, masterKey })
     const { database } = manifest

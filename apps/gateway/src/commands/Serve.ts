@@ -361,11 +361,11 @@ export const command = Command.make(
 ).pipe(
   Command.withDescription(
     "Run the gateway. The first run creates a workspace with credits, a management key and an ordinary key. It prints the keys if standard output is a terminal, else it writes them to first-keys.txt in the data folder. " +
-      "Settings can be given as flags, in the environment or in a JSON file, secrets only in the environment or the file. A flag takes precedence over the environment, the environment over the file."
+      "Settings can be given as flags, in the environment or in a JSON file, secrets in the environment, the settings file or files of their own (--cohere-api-key-file). A flag takes precedence over the environment, the environment over the file."
   ),
   Command.withShortDescription("Run the gateway"),
   Command.withExamples([
     { command: "model-gateway serve", description: "At http://127.0.0.1:8787/api/v1, with its data in .data" },
-    { command: "model-gateway serve --host 0.0.0.0 --port 80 --log-format json", description: "For a container" }
+    { command: "model-gateway serve --host 0.0.0.0 --log-format json", description: "For a container" }
   ])
 )
