@@ -26,5 +26,7 @@ export const labelsTable = (): string =>
   [
     "| Label | Values |",
     "|---|---|",
-    ...Object.entries(Metrics.labels).map(([name, values]) => `| ${code(name)} | ${values} |`)
+    ...Object.entries(Metrics.labels).map(([name, values]) => `| ${code(name)} | ${values} |`),
+    // The executable adds it, see WorkerMetrics.ts.
+    "| `worker` | with `--workers` of 2 or more, the number of the worker |"
   ].join("\n") + "\n"
