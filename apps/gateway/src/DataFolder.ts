@@ -12,6 +12,9 @@ import { Failure } from "./Failure.ts"
  */
 const privateMode = 0o700
 
+/** What the root of a file system may contain although nobody put it there. */
+export const ofFileSystem: ReadonlyArray<string> = ["lost+found", ".snapshot"]
+
 /**
  * Creates one level at a time: `mkdirSync` with `recursive` never returns for a path below folders
  * such as /proc.

@@ -4,7 +4,17 @@ import { generateX25519Identity, identityToRecipient } from "age-encryption"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Schema } from "effect"
 import { packTar } from "modern-tar"
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"
 import { run } from "./Commands.ts"
@@ -176,6 +186,8 @@ it("a backup or restore where something is already, or without a disk, says so",
   rmSync(join(used, "notes"))
   mkdirSync(join(used, ".restoring", "dead"), { recursive: true })
   writeFileSync(join(used, ".restoring", "dead", "lock"), "")
+  mkdirSync(join(used, ".restoring", "new-dead"))
+  utimesSync(join(used, ".restoring", "new-dead"), 0, 0)
   mkdirSync(join(used, "files", "files"), { recursive: true })
   expect(await onto(used)).toMatchObject({ code: 0 })
   expect(readdirSync(used).toSorted()).toEqual(["files", "gateway.db"])
@@ -196,6 +208,52 @@ it("a backup or restore where something is already, or without a disk, says so",
     MODEL_GATEWAY_DISK_RESERVE: "1000000GiB"
   })
   expect(full.stderr).toContain("are reserved for the service")
+  const nowhere = join(folder(), "data")
+  const postgres = await run(["backup", "--to", join(folder(), "b.tar"), "--data-dir", nowhere], {
+    DATABASE_URL: "postgres://127.0.0.1:1/gateway"
+  })
+  expect([postgres.code, postgres.stderr]).toEqual([
+    1,
+    `There is no data folder ${nowhere}. Choose it with --data-dir.\n`
+  ])
   const none = await run(["backup", "--to", join(folder(), "b.tar"), "--data-dir", folder()])
   expect(none.stderr).toContain("There is no database in")
+})
+
+it("a backup follows links to folders, and every entry of it is checked", async () => {
+  const { dataDir } = source()
+  const masterKey = join(dataDir, "master.key")
+  const key = readFileSync(masterKey, "utf8")
+  const take = async (name: string) => {
+    const to = join(folder(), name)
+    const args = ["backup", "--to", to, "--data-dir", dataDir, "--include-master-key", "--json"]
+    expect(await run(args)).toMatchObject({ code: 0 })
+    return to
+  }
+  const elsewhere = folder()
+  mkdirSync(join(elsewhere, "ab"))
+  writeFileSync(join(elsewhere, "ab", "abc"), "linked")
+  symlinkSync(elsewhere, join(dataDir, "files", "linked"))
+  const plain = await take("plain.tar")
+  rmSync(join(dataDir, "files", "linked"))
+  const restored = await restore(plain)
+  expect(restored.code).toBe(0)
+  expect(readFileSync(join(restored.dataDir, "files", "linked", "ab", "abc"), "utf8")).toBe("linked")
+  expect(readFileSync(join(restored.dataDir, "master.key"), "utf8")).toBe(key)
+
+  const tar = readFileSync(plain)
+  const at = tar.indexOf(key)
+  tar.writeUInt8(tar.readUInt8(at) ^ 1, at)
+  const edited = join(folder(), "edited.tar")
+  writeFileSync(edited, tar)
+  expect((await restore(edited)).text).toContain("is damaged, is not complete, or was changed")
+
+  // A key that encrypted nothing.
+  writeFileSync(masterKey, `${Buffer.alloc(32, 1).toString("base64")}\n`)
+  const foreign = await take("foreign.tar")
+  writeFileSync(masterKey, key)
+  const other = Maintenance.masterKeyId(Buffer.alloc(32, 1).toString("base64"))
+  expect((await restore(foreign)).text).toContain(
+    `Stored secrets need the master key ${Maintenance.masterKeyId(key)}, and the one that was restored is ${other}.`
+  )
 })

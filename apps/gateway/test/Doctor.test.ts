@@ -38,6 +38,7 @@ it("doctor finds nothing wrong with a new gateway, and creates nothing where the
   expect(await problemsOf(missing)).toEqual({
     database: `There is no database in ${missing}. Choose its folder with --data-dir, or create it. | model-gateway serve`
   })
+  await problemsOf(missing, { OBJECT_STORE_URL: "s3://bucket?endpoint=http://127.0.0.1:1&region=a" })
   expect(existsSync(missing)).toBe(false)
   await run(["migrate", "--data-dir", missing])
   expect(await problemsOf(missing)).toEqual({})
@@ -91,6 +92,20 @@ it("doctor names each problem with a sentence and a command, and mends none", as
 
   const { settings } = await problemsOf(dataDir, { MODEL_GATEWAY_PORT: "many" })
   expect(settings).toMatch(/^MODEL_GATEWAY_PORT in the environment .* \| model-gateway settings check$/)
+})
+
+it("doctor accepts a volume of Kubernetes, whose group is the gateway's own, and what a file system has", async () => {
+  const dataDir = folder()
+  await run(["migrate", "--data-dir", dataDir])
+  writeFileSync(join(dataDir, "master.key"), "")
+  mkdirSync(join(dataDir, "lost+found"), { mode: 0 })
+  chmodSync(join(dataDir, "master.key"), 0o660)
+  chmodSync(dataDir, 0o2770)
+  expect((await problemsOf(dataDir))["permissions"]).toBeUndefined()
+  chmodSync(dataDir, 0o2775)
+  expect((await problemsOf(dataDir))["permissions"]).toContain("Other users of this machine can open the data folder")
+  chmodSync(dataDir, 0o770)
+  expect((await problemsOf(dataDir))["permissions"]).toContain("Other users of this machine can")
 })
 
 it("doctor --upstreams says which upstream refuses the key of the gateway", async () => {

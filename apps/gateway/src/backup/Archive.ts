@@ -7,6 +7,7 @@ import { Redacted } from "effect"
 import { createHash } from "node:crypto"
 import { type FileHandle, open } from "node:fs/promises"
 import { Failure } from "../Failure.ts"
+import * as Manifest from "./Manifest.ts"
 
 /** Whom it is encrypted for. A passphrase excludes recipients. */
 export interface Lock {
@@ -22,9 +23,11 @@ export interface Keys {
 
 /** The archive that is being written. */
 export interface Writer {
-  /** Adds the bytes of an open file. Returns their SHA-256 checksum. */
-  readonly addFile: (name: string, file: FileHandle, bytes: number) => Promise<string>
+  /** Adds the bytes of an open file. */
+  readonly addFile: (name: string, file: FileHandle, bytes: number) => Promise<void>
   readonly addText: (name: string, text: string) => Promise<void>
+  /** The checksum of all entries so far, as {@link Manifest.End} has it. */
+  readonly checksum: () => string
 }
 
 /** An entry that is being read. */
@@ -92,6 +95,7 @@ export const write = async (
   // A failure also ends `fill`. It is reported below.
   written.catch(() => {})
   const mtime = new Date()
+  const all = createHash("sha256")
   const add = async (name: string, bytes: number, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) => {
     const writer = controller.add({ name, size: bytes, type: "file", mode: 0o600, mtime }).getWriter()
     const hash = createHash("sha256")
@@ -100,7 +104,7 @@ export const write = async (
       await writer.write(chunk)
     }
     await writer.close()
-    return hash.digest("hex")
+    all.update(Manifest.line(name, hash.digest("hex")))
   }
   try {
     await fill({
@@ -108,7 +112,8 @@ export const write = async (
       addText: async (name, text) => {
         const content = new TextEncoder().encode(text)
         await add(name, content.length, [content])
-      }
+      },
+      checksum: () => all.copy().digest("hex")
     })
     controller.finalize()
   } catch (error) {

@@ -43,7 +43,7 @@ export type Manifest = typeof Manifest.Type
 export const End = Schema.Struct({
   files: Schema.Int,
   bytes: Schema.Int,
-  /** Of the lines that `sha256sum` prints for the files, in the order of the archive. */
+  /** Of the lines that `sha256sum` prints for all entries before this one, in the order of the archive. */
   sha256: Schema.String
 })
 
@@ -68,5 +68,5 @@ export const filesFolder = "files"
 /** The name of a file's entry. No other name of a file is read or written. */
 export const isFile = (name: string): boolean => /^files\/[a-z]{1,32}\/[\w-]{1,2}\/[\w-]{1,200}$/.test(name)
 
-/** The line of a file in the list whose checksum {@link End} has. */
+/** The line of an entry in the list whose checksum {@link End} has. */
 export const line = (name: string, sha256: string): string => `${sha256}  ${name}\n`

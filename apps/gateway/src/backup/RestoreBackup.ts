@@ -5,9 +5,8 @@ import { Effect, Schema } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { createHash } from "node:crypto"
 import { existsSync } from "node:fs"
-import { link, mkdir, open, readdir, rename, rm, rmdir } from "node:fs/promises"
+import { link, mkdir, open, readdir, readFile, rename, rm, rmdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import * as Database from "../Database.ts"
 import * as DataFolder from "../DataFolder.ts"
 import { Failure } from "../Failure.ts"
 import * as Archive from "./Archive.ts"
@@ -27,8 +26,8 @@ export interface Options {
 export interface Restored {
   readonly manifest: Manifest.Manifest
   readonly end: Manifest.End
-  /** Whether a master key is in the folder now. */
-  readonly hasMasterKey: boolean
+  /** The id of the master key that is in the folder now. Undefined if there is none. */
+  readonly masterKeyId: string | undefined
 }
 
 /** The folder of unfinished restores in the data folder. */
@@ -39,9 +38,6 @@ const { names } = Manifest
 /** What a restore may have left in the folder when it was killed. The database is moved last. */
 const movedFirst: ReadonlyArray<string> = [Manifest.filesFolder, names.masterKey, names.catalog]
 
-/** What the root of a file system may contain although nobody put it there. */
-const ignored: ReadonlyArray<string> = ["lost+found", ".snapshot"]
-
 const attempt = <A>(run: (signal: AbortSignal) => Promise<A>) =>
   Effect.tryPromise({ try: run, catch: (cause) => DiskError.toFailure("The backup could not be restored", cause) })
 
@@ -50,7 +46,7 @@ const refused = (message: string) => new Failure({ message })
 /** Fails if the folder is not empty, unless only a killed restore has written to it. */
 const checkFolder = Effect.fnUntraced(function* (dataDir: string) {
   const found = yield* attempt(() => readdir(dataDir))
-  const entries = found.filter((name) => !ignored.includes(name))
+  const entries = found.filter((name) => !DataFolder.ofFileSystem.includes(name))
   const isUnfinished =
     entries.includes(workFolder) && entries.every((name) => name === workFolder || movedFirst.includes(name))
   if (entries.length === 0 || isUnfinished) return
@@ -67,7 +63,10 @@ const makeFolder = Effect.fnUntraced(function* (dataDir: string) {
   // Registered first, so that it runs last.
   yield* Effect.addFinalizer(() => Effect.ignore(Effect.tryPromise(() => rmdir(shared))))
   const folder = yield* ProcessFolder.make(shared)
-  const others = (yield* attempt(() => readdir(shared))).filter((name) => join(shared, name) !== folder)
+  // Another restore that is only beginning finds this one.
+  const others = (yield* attempt(() => readdir(shared))).filter(
+    (name) => join(shared, name) !== folder && !name.startsWith(ProcessFolder.unfinished)
+  )
   if (others.length > 0) return yield* refused(`Another restore into ${dataDir} is running.`)
   yield* attempt(async () => {
     for (const name of movedFirst) await rm(join(dataDir, name), { recursive: true, force: true })
@@ -80,11 +79,12 @@ const makeFolder = Effect.fnUntraced(function* (dataDir: string) {
 /** The longest text entry that is read. */
 const maxTextBytes = 1024 * 1024
 
-const textOf = async ({ bytes, content, name }: Archive.Entry): Promise<string> => {
+/** The bytes of a text entry. */
+const textBytesOf = async ({ bytes, content, name }: Archive.Entry): Promise<Buffer> => {
   if (bytes > maxTextBytes) throw refused(`The entry ${name} of the backup is too large.`)
   const chunks: Array<Uint8Array> = []
   for await (const chunk of content) chunks.push(chunk)
-  return Buffer.concat(chunks).toString("utf8")
+  return Buffer.concat(chunks)
 }
 
 /** Writes an entry to a new file. Returns its checksum. */
@@ -134,6 +134,7 @@ const unpackAll = ({ from, keys }: Options, folder: string) =>
   attempt(async (signal) => {
     const changed = refused(`${from} is damaged, is not complete, or was changed. Nothing was restored.`)
     const hash = createHash("sha256")
+    const add = (name: string, sha256: string) => hash.update(Manifest.line(name, sha256))
     let manifest: Manifest.Manifest | undefined
     let end: Manifest.End | undefined
     let databaseSum: string | undefined
@@ -144,19 +145,22 @@ const unpackAll = ({ from, keys }: Options, folder: string) =>
       if (end !== undefined) throw changed
       if (manifest === undefined) {
         if (name !== names.manifest) throw changed
-        manifest = manifestOf(from, await textOf(entry))
+        const content = await textBytesOf(entry)
+        manifest = manifestOf(from, content.toString("utf8"))
+        add(name, createHash("sha256").update(content).digest("hex"))
       } else if (name === names.end) {
-        const value = parse(await textOf(entry))
+        const value = parse((await textBytesOf(entry)).toString("utf8"))
         if (!isEnd(value)) throw changed
         end = value
       } else if (name === names.database) {
         databaseSum = await unpack(entry, folder, signal)
+        add(name, databaseSum)
       } else if (name === names.masterKey || name === names.catalog) {
-        await unpack(entry, folder, signal)
+        add(name, await unpack(entry, folder, signal))
       } else if (Manifest.isFile(name)) {
         files++
         bytes += entry.bytes
-        hash.update(Manifest.line(name, await unpack(entry, folder, signal)))
+        add(name, await unpack(entry, folder, signal))
       } else {
         throw refused(
           `${from} contains ${JSON.stringify(name.slice(0, 100))}, which no backup of Model Gateway contains. Nothing was restored.`
@@ -222,16 +226,29 @@ const sync = async (folder: string): Promise<void> => {
   }
 }
 
-/** Moves everything into the data folder, the database last: with it, the folder is whole. */
+/**
+ * Moves everything into the data folder, the database last: with it, the folder is whole. Replaces
+ * nothing. A failure leaves nothing of it there.
+ */
 const publish = (folder: string, dataDir: string) =>
   attempt(async () => {
-    for (const name of movedFirst) {
-      if (existsSync(join(folder, name))) await rename(join(folder, name), join(dataDir, name))
+    const moved: Array<string> = []
+    const move = async (name: string) => {
+      const from = join(folder, name)
+      if (!existsSync(from)) return
+      // Fails if a gateway was started here in the meantime. `rename` would replace its file.
+      await (name === Manifest.filesFolder ? rename : link)(from, join(dataDir, name))
+      moved.push(name)
     }
-    await sync(dataDir)
-    // Fails if a gateway was started here in the meantime.
-    if (existsSync(Database.fileIn(folder))) await link(Database.fileIn(folder), Database.fileIn(dataDir))
-    await sync(dataDir)
+    try {
+      for (const name of movedFirst) await move(name)
+      await sync(dataDir)
+      await move(names.database)
+      await sync(dataDir)
+    } catch (cause) {
+      for (const name of moved.toReversed()) await rm(join(dataDir, name), { recursive: true, force: true })
+      throw cause
+    }
   })
 
 /** Restores the backup. A failure leaves the folder empty. */
@@ -252,9 +269,12 @@ export const restore = Effect.fnUntraced(
         const { end, manifest } = yield* unpackAll(options, folder)
         yield* checkDatabase(manifest, folder)
         if (masterKey !== undefined) yield* addMasterKey(masterKey, manifest, folder)
-        const hasMasterKey = existsSync(join(folder, names.masterKey))
+        const masterKeyFile = join(folder, names.masterKey)
+        const masterKeyId = existsSync(masterKeyFile)
+          ? Maintenance.masterKeyId(yield* attempt(() => readFile(masterKeyFile, "utf8")))
+          : undefined
         yield* Effect.uninterruptible(publish(folder, dataDir))
-        const restored: Restored = { manifest, end, hasMasterKey }
+        const restored: Restored = { manifest, end, masterKeyId }
         return restored
       })
     )

@@ -1,10 +1,12 @@
 /** Takes a backup of a data folder, also while the service runs. */
+import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import * as Maintenance from "@model-gateway/server/Maintenance"
 import * as ProcessFolder from "@model-gateway/server/ProcessFolder"
 import { DateTime, Effect, FileSystem, Path, Schema } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { createHash } from "node:crypto"
-import { type FileHandle, open, opendir, readFile, rename, rm, stat, statfs, writeFile } from "node:fs/promises"
+import { type Dirent, existsSync } from "node:fs"
+import { type FileHandle, link, open, opendir, readFile, rename, rm, stat, statfs, writeFile } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import * as Database from "../Database.ts"
 import { Failure } from "../Failure.ts"
@@ -36,6 +38,9 @@ const workFolder = "backups"
 
 /** In the folder of a process: the name of the file that it has not finished. */
 const partialName = "partial"
+
+/** The folder of files that are being written. */
+const partialFiles = `${Manifest.filesFolder}/.partial`
 
 const attempt = <A>(run: (signal: AbortSignal) => Promise<A>) =>
   Effect.tryPromise({ try: run, catch: (cause) => DiskError.toFailure("The backup could not be written", cause) })
@@ -78,6 +83,10 @@ const checksum = async (file: FileHandle): Promise<string> => {
   return hash.digest("hex")
 }
 
+/** Whether it is a folder, or a link to one, which the gateway follows as well. */
+const isFolder = async (entry: Dirent, path: string): Promise<boolean> =>
+  entry.isSymbolicLink() ? (await stat(path)).isDirectory() : entry.isDirectory()
+
 /** The files of the data folder, as names of entries. Those that are being written are not listed. */
 async function* filesOf(dataDir: string): AsyncGenerator<string> {
   const list = async function* (name: string, depth: number): AsyncGenerator<string> {
@@ -91,7 +100,8 @@ async function* filesOf(dataDir: string): AsyncGenerator<string> {
     }
     for await (const entry of folder) {
       const inside = `${name}/${entry.name}`
-      if (depth < 3 && entry.isDirectory()) yield* list(inside, depth + 1)
+      if (inside === partialFiles) continue
+      if (depth < 3 && (await isFolder(entry, join(dataDir, inside)))) yield* list(inside, depth + 1)
       else if (depth === 3 && Manifest.isFile(inside)) yield inside
     }
   }
@@ -114,14 +124,14 @@ const addIfThere = async (writer: Archive.Writer, dataDir: string, name: string)
   if (file === undefined) return undefined
   try {
     const bytes = (await file.stat()).size
-    return { bytes, sha256: await writer.addFile(name, file, bytes) }
+    await writer.addFile(name, file, bytes)
+    return { bytes }
   } finally {
     await file.close()
   }
 }
 
-const addFiles = async (writer: Archive.Writer, dataDir: string): Promise<Manifest.End> => {
-  const hash = createHash("sha256")
+const addFiles = async (writer: Archive.Writer, dataDir: string): Promise<Omit<Manifest.End, "sha256">> => {
   let files = 0
   let bytes = 0
   for await (const name of filesOf(dataDir)) {
@@ -129,9 +139,8 @@ const addFiles = async (writer: Archive.Writer, dataDir: string): Promise<Manife
     if (added === undefined) continue
     files++
     bytes += added.bytes
-    hash.update(Manifest.line(name, added.sha256))
   }
-  return { files, bytes, sha256: hash.digest("hex") }
+  return { files, bytes }
 }
 
 const encodeManifest = Schema.encodeSync(Manifest.Manifest)
@@ -168,6 +177,19 @@ const copyDatabase = Effect.fnUntraced(function* ({ dataDir, diskReserve }: Opti
   return described
 })
 
+/** Renames a file, and fails if there is a file of that name. */
+const moveToFree = async (from: string, to: string): Promise<void> => {
+  try {
+    await link(from, to)
+  } catch (cause) {
+    // Such as on a USB stick: its file system has no hard links.
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(String(ErrorCode.of(cause)))) throw cause
+    if (existsSync(to)) throw new Failure({ message: `${to} was made by another program in the meantime.` })
+    return await rename(from, to)
+  }
+  await rm(from)
+}
+
 /** Writes a file whole or not at all: under another name first. */
 const writeWhole = Effect.fnUntraced(function* (
   to: string,
@@ -187,7 +209,7 @@ const writeWhole = Effect.fnUntraced(function* (
     } finally {
       await file.close()
     }
-    await rename(partial, to)
+    await moveToFree(partial, to)
     const parent = await open(dirname(to), "r")
     try {
       await parent.sync()
@@ -209,8 +231,10 @@ export const take = Effect.fnUntraced(
     if (!(yield* fs.exists(dirname(to)))) {
       return yield* new Failure({ message: `There is no folder ${dirname(to)} for ${basename(to)}.` })
     }
+    if (!(yield* fs.exists(dataDir))) {
+      return yield* new Failure({ message: `There is no data folder ${dataDir}. Choose it with --data-dir.` })
+    }
     const folder = yield* ProcessFolder.make(path.join(dataDir, workFolder), { onDead: removePartial })
-    yield* fs.chmod(folder, 0o700)
     const database = databaseUrl === undefined ? yield* copyDatabase(options, folder) : { kind: "postgres" as const }
     const manifest: Manifest.Manifest = {
       format: Manifest.format,
@@ -219,14 +243,15 @@ export const take = Effect.fnUntraced(
       database,
       files: objectStoreUrl === undefined ? "folder" : "s3"
     }
-    let end: Manifest.End = { files: 0, bytes: 0, sha256: createHash("sha256").digest("hex") }
+    let end: Manifest.End = { files: 0, bytes: 0, sha256: "" }
     yield* writeWhole(to, folder, (file, signal) =>
       Archive.write(file, lock, signal, async (writer) => {
         await writer.addText(Manifest.names.manifest, json(encodeManifest(manifest)))
         if (database.kind === "sqlite") await addIfThere(writer, folder, Manifest.names.database)
         if (withMasterKey) await addIfThere(writer, dataDir, Manifest.names.masterKey)
         await addIfThere(writer, dataDir, Manifest.names.catalog)
-        if (objectStoreUrl === undefined) end = await addFiles(writer, dataDir)
+        const added = objectStoreUrl === undefined ? await addFiles(writer, dataDir) : { files: 0, bytes: 0 }
+        end = { ...added, sha256: writer.checksum() }
         await writer.addText(Manifest.names.end, json(encodeEnd(end)))
       })
     )

@@ -1,5 +1,6 @@
 /** `model-gateway backup` and `model-gateway restore`: a copy of the data in one file. */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
+import * as Maintenance from "@model-gateway/server/Maintenance"
 import { Console, Effect, Option, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
 import { constants, existsSync, readFileSync } from "node:fs"
@@ -195,10 +196,15 @@ const restoreCommand = Command.make(
       ? undefined
       : yield* readText("master-key-from", input.masterKeyFrom.value)
     const { restore } = yield* Effect.promise(() => import("../backup/RestoreBackup.ts"))
-    const { end, hasMasterKey, manifest } = yield* restore({ from: resolve(input.from), keys, dataDir, masterKey })
+    const { end, manifest, masterKeyId } = yield* restore({ from: resolve(input.from), keys, dataDir, masterKey })
     const { database } = manifest
     const needed = database.kind === "sqlite" ? database.master_keys : []
-    const hasKey = needed.length === 0 || hasMasterKey || byok.masterKey !== undefined
+    const ofSettings = [byok.masterKey, byok.formerMasterKeys].flatMap((secret) =>
+      secret === undefined ? [] : Redacted.value(secret).split(",")
+    )
+    const had = [masterKeyId, ...ofSettings.map(Maintenance.masterKeyId)]
+    const missing = needed.filter((id) => !had.includes(id))
+    const hasKey = missing.length === 0
     if (input.json) {
       return yield* Output.json({
         folder: dataDir,
@@ -219,7 +225,9 @@ const restoreCommand = Command.make(
         ...(hasKey
           ? []
           : [
-              `Stored secrets need the master key ${needed.join(", ")}. Copy it to ${join(dataDir, Manifest.names.masterKey)}, or set MODEL_GATEWAY_MASTER_KEY.`
+              masterKeyId === undefined
+                ? `Stored secrets need the master key ${missing.join(", ")}. Copy it to ${join(dataDir, Manifest.names.masterKey)}, or set MODEL_GATEWAY_MASTER_KEY.`
+                : `Stored secrets need the master key ${missing.join(", ")}, and the one that was restored is ${masterKeyId}. Set MODEL_GATEWAY_MASTER_KEY or MODEL_GATEWAY_FORMER_MASTER_KEYS.`
             ]),
         ...(database.kind === "postgres"
           ? [

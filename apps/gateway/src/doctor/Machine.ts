@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, statSync } from "node:f
 import { statfs } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import * as Manifest from "../backup/Manifest.ts"
+import * as DataFolder from "../DataFolder.ts"
 import * as Database from "../Database.ts"
 import { nodeProblem, version } from "../Version.ts"
 import { type Finding, ok, problem, skipped } from "./Finding.ts"
@@ -37,7 +38,22 @@ export const disk = async (dataDir: string, reserve: number): Promise<Finding> =
   return ok("disk", `${mebibytes(free)} are free on the disk of ${dataDir}.`)
 }
 
-const sharedWith = 0o077
+const anyoneElse = 0o077
+const noGroup = 0o007
+const setgid = 0o2000
+
+/**
+ * Who else must have no access. `fsGroup` of Kubernetes gives the volume to a group of this process,
+ * and that group is nobody else.
+ */
+const excluded = (dataDir: string): { readonly folder: number; readonly files: number } => {
+  const { gid, mode, uid } = statSync(dataDir)
+  if ((mode & setgid) === 0 || process.getgroups?.().includes(gid) !== true) {
+    return { folder: anyoneElse, files: anyoneElse }
+  }
+  // A volume that is not this user's has the permissions of its file system, which only root changes.
+  return { folder: uid === process.getuid?.() ? noGroup : 0, files: noGroup }
+}
 
 /** Whether the data folder is there, can be written to, and is private. */
 export const folder = (dataDir: string): ReadonlyArray<Finding> => {
@@ -49,12 +65,14 @@ export const folder = (dataDir: string): ReadonlyArray<Finding> => {
     return [problem("folder", `The data folder ${dataDir} cannot be written to by this user.`, `ls -ld ${dataDir}`)]
   }
   if (process.platform === "win32") return [ok("folder", `The data folder is ${dataDir}.`)]
-  const isOpen = (statSync(dataDir).mode & sharedWith) !== 0
+  const others = excluded(dataDir)
+  const isOpen = (statSync(dataDir).mode & others.folder) !== 0
   const secrets = [Manifest.names.masterKey, "sample.env"].filter((name) => {
     const file = join(dataDir, name)
-    return existsSync(file) && (statSync(file).mode & sharedWith) !== 0
+    return existsSync(file) && (statSync(file).mode & others.files) !== 0
   })
   const foreign = readdirSync(dataDir).filter((name) => {
+    if (DataFolder.ofFileSystem.includes(name)) return false
     try {
       accessSync(join(dataDir, name), constants.W_OK)
       return false

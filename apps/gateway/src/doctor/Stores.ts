@@ -127,6 +127,10 @@ export const database = Effect.fnUntraced(function* (settings: Ready, limits: Li
 /** Stores, reads and deletes a small object. */
 export const files = Effect.fnUntraced(function* ({ dataDir, objectStoreUrl }: Ready, limits: Limits) {
   const place = objectStoreUrl === undefined ? join(dataDir, "files") : (objectStoreUrl.split("?")[0] ?? "the bucket")
+  // The probe would create it: an upload is there first.
+  if (!existsSync(dataDir)) {
+    return skipped("files", `There is no data folder ${dataDir} yet, so no file was stored in ${place}.`)
+  }
   if (objectStoreUrl === undefined && !existsSync(place)) {
     return skipped("files", `There is no folder ${place} yet. The gateway creates it.`)
   }

@@ -10,7 +10,7 @@
  * free lock has no owner.
  */
 import * as CallProcesses from "@model-gateway/offers/CallProcesses"
-import { Effect, FileSystem, Path, type PlatformError, Schedule, type Scope } from "effect"
+import { Clock, Duration, Effect, FileSystem, Option, Path, type PlatformError, Schedule, type Scope } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import * as FileLock from "../storage/sqlite/FileLock.ts"
 import * as LogEvent from "../log/LogEvent.ts"
@@ -19,7 +19,10 @@ import * as LogEvent from "../log/LogEvent.ts"
 export const lockName = "lock"
 
 /** A folder with this prefix is being created and not locked yet. */
-const unfinished = "new-"
+export const unfinished = "new-"
+
+/** Its process needs milliseconds, so an older one's is dead. */
+const unfinishedFor = Duration.toMillis("1 minute")
 
 /** What else to do with a folder. */
 export interface Options {
@@ -33,14 +36,18 @@ const removeDead = Effect.fnUntraced(function* (shared: string, { onDead }: Opti
   const path = yield* Path.Path
   const removeIfDead = Effect.fnUntraced(function* (entry: string) {
     const folder = path.join(shared, entry)
-    const isFolder = (yield* fs.stat(folder)).type === "Directory"
+    const { mtime, type } = yield* fs.stat(folder)
+    if (entry.startsWith(unfinished)) {
+      const changed = Option.match(mtime, { onNone: () => Infinity, onSome: (date) => date.getTime() })
+      if ((yield* Clock.currentTimeMillis) - changed < unfinishedFor) return
+    }
+    const isFolder = type === "Directory"
     if (isFolder && !(yield* FileLock.acquire(path.join(folder, lockName)))) return
     yield* CallProcesses.killAll(folder)
     if (isFolder) yield* onDead(folder)
     yield* fs.remove(folder, { recursive: true, force: true })
   }, Effect.scoped)
   for (const entry of yield* fs.readDirectory(shared)) {
-    if (entry.startsWith(unfinished)) continue
     yield* Effect.catch(removeIfDead(entry), () =>
       LogEvent.log(
         "folder_not_removed",
@@ -64,13 +71,14 @@ export const make = Effect.fnUntraced(function* (
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const id = yield* (yield* SecureRandom).uuidV7()
-  yield* fs.makeDirectory(shared, { recursive: true })
+  // What is in it is as private as the data folder.
+  yield* fs.makeDirectory(shared, { recursive: true, mode: 0o700 })
   yield* removeDead(shared, options)
 
   // Rename the folder only after it is locked, so that other processes never see it unlocked.
   const folder = path.join(shared, `${unfinished}${id}`)
   const own = path.join(shared, id)
-  yield* fs.makeDirectory(folder)
+  yield* fs.makeDirectory(folder, { mode: 0o700 })
   yield* Effect.orDie(FileLock.acquire(path.join(folder, lockName)))
   yield* Effect.acquireRelease(fs.rename(folder, own), () =>
     Effect.ignore(fs.remove(own, { recursive: true, force: true }))

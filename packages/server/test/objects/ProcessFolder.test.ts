@@ -103,6 +103,22 @@ describe("ProcessFolder", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
+  it.live("removes a folder whose process was killed before it locked it, and creates private ones", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const shared = `${yield* temporaryFolder}/data/shared`
+      yield* fs.makeDirectory(`${shared}/new-dead`, { recursive: true })
+      yield* fs.makeDirectory(`${shared}/new-live`)
+      yield* fs.utimes(`${shared}/new-dead`, 0, 0)
+      const own = yield* ProcessFolder.make(shared)
+      expect((yield* fs.readDirectory(shared)).map((name) => `${shared}/${name}`).toSorted()).toEqual(
+        [own, `${shared}/new-live`].toSorted()
+      )
+      const other = yield* ProcessFolder.make(`${own}/data/shared`)
+      for (const folder of [own, other, `${own}/data`]) expect((yield* fs.stat(folder)).mode & 0o777).toBe(0o700)
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
   it.effect("gives each running process its own folder, and removes dead ones every 15 seconds", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
