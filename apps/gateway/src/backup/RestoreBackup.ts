@@ -232,23 +232,22 @@ const sync = async (folder: string): Promise<void> => {
  */
 const publish = (folder: string, dataDir: string) =>
   attempt(async () => {
-    const moved: Array<string> = []
-    const move = async (name: string) => {
+    const moveAll = async ([name, ...others]: ReadonlyArray<string>): Promise<void> => {
+      if (name === undefined) return await sync(dataDir)
       const from = join(folder, name)
-      if (!existsSync(from)) return
+      if (!existsSync(from)) return await moveAll(others)
+      if (name === names.database) await sync(dataDir)
+      const to = join(dataDir, name)
       // Fails if a gateway was started here in the meantime. `rename` would replace its file.
-      await (name === Manifest.filesFolder ? rename : link)(from, join(dataDir, name))
-      moved.push(name)
+      await (name === Manifest.filesFolder ? rename : link)(from, to)
+      try {
+        await moveAll(others)
+      } catch (cause) {
+        await rm(to, { recursive: true, force: true })
+        throw cause
+      }
     }
-    try {
-      for (const name of movedFirst) await move(name)
-      await sync(dataDir)
-      await move(names.database)
-      await sync(dataDir)
-    } catch (cause) {
-      for (const name of moved.toReversed()) await rm(join(dataDir, name), { recursive: true, force: true })
-      throw cause
-    }
+    await moveAll([...movedFirst, names.database])
   })
 
 /** Restores the backup. A failure leaves the folder empty. */
