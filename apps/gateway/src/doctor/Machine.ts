@@ -5,6 +5,7 @@ import { dirname, join } from "node:path"
 import * as Manifest from "../backup/Manifest.ts"
 import * as DataFolder from "../DataFolder.ts"
 import * as Database from "../Database.ts"
+import * as FirstKeys from "../FirstKeys.ts"
 import { nodeProblem, version } from "../Version.ts"
 import { type Finding, ok, problem, skipped } from "./Finding.ts"
 
@@ -67,7 +68,7 @@ export const folder = (dataDir: string): ReadonlyArray<Finding> => {
   if (process.platform === "win32") return [ok("folder", `The data folder is ${dataDir}.`)]
   const others = excluded(dataDir)
   const isOpen = (statSync(dataDir).mode & others.folder) !== 0
-  const secrets = [Manifest.names.masterKey, "sample.env"].filter((name) => {
+  const secrets = [Manifest.names.masterKey, FirstKeys.fileName, "sample.env"].filter((name) => {
     const file = join(dataDir, name)
     return existsSync(file) && (statSync(file).mode & others.files) !== 0
   })
