@@ -15,8 +15,8 @@ import * as SlowClients from "./SlowClients.ts"
 export interface Connections {
   readonly server: Server
   /**
-   * New connections get this certificate, and open ones keep theirs. Only for a server that was made
-   * with one.
+   * New connections get this certificate, and open ones keep theirs. Only for a server that was
+   * made with one.
    */
   readonly setCertificate: (certificate: Certificate) => void
   /** The requests without a complete response. */
@@ -73,7 +73,7 @@ const requestTimeout = 3_600_000
  */
 const keepAlive = 65_000
 
-/** Milliseconds for the handshake of TLS. Node's default of 2 minutes would keep idle connections. */
+/** Milliseconds for the TLS handshake. Node's default of 2 minutes would keep idle connections. */
 const handshakeTimeout = 10_000
 
 /** Milliseconds to send the responses of interrupted requests before connections are closed. */

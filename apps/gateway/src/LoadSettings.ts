@@ -149,7 +149,7 @@ export const load = Effect.fnUntraced(function* (
   return loaded
 })
 
-/** Reads the API keys of the upstreams in the file, also from the variables and files that it names. */
+/** Reads the API keys of the upstreams in the file, and from the variables and files it names. */
 const readKeys = Effect.fnUntraced(function* (
   { modelSettings, sourceOf }: SettingsFile.SettingsFile,
   environment: Readonly<Record<string, string | undefined>>

@@ -5,8 +5,8 @@ import type { Loaded } from "./LoadSettings.ts"
 import type { Offered, OfferSettings } from "./Offered.ts"
 
 /**
- * Shares the connections and the models of this process with the first {@link Offered}. Fails with a
- * sentence about what is wrong with the settings.
+ * Shares the connections and the models of this process with the first {@link Offered}. Fails with
+ * a sentence about what is wrong with the settings.
  */
 export class OfferedAgain extends Context.Service<
   OfferedAgain,

@@ -1,7 +1,7 @@
 /**
  * The commands that manage a gateway by the operations of its API. Each is written once, over the
- * client. With `--url` the client calls a gateway that runs elsewhere, with a management key. Without
- * it, the service's own application runs in this process over the database, and needs no key.
+ * client. With `--url` the client calls a gateway that runs elsewhere, with a management key.
+ * Without it, the service's own application runs in this process over the database, and needs no key.
  *
  * To add one: write it with {@link command} in `commands/`, and list it in `Program.ts`.
  */
@@ -53,7 +53,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** The target. Its modules are imported here so that help and error messages do not wait for them. */
+/** The target. Its modules are imported here so that help and errors do not wait for them. */
 const layerAt = Effect.fnUntraced(function* (
   place: Place
 ): Effect.fn.Return<

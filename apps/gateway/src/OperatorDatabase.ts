@@ -39,7 +39,7 @@ const layerClient = <E, R>(served: Layer.Layer<never, E, R | HttpServer.HttpServ
 
 const target = Layer.effect(Target, Effect.all({ gateway: Gateway.Gateway, userId: OperatorName.loginName() }))
 
-/** The target. Fails if there is no database, or one of another version, and changes nothing then. */
+/** The target. Fails without changes if the database is missing or of another version. */
 export const layer = Effect.fnUntraced(function* (place: Place) {
   const loaded = yield* LoadSettings.load(place.settings, place.config)
   const settings = yield* LoadSettings.read(loaded)

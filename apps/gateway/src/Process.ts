@@ -24,7 +24,7 @@ const end = (code: number): void => {
   process.stdout.write("", () => process.stderr.write("", () => process.exit(code)))
 }
 
-/** Who reads the output may stop early, such as `head`. A program does not end with an error then. */
+/** A reader of the output may stop early, such as `head`. That is not an error. */
 const ignoreClosedPipe = (stream: NodeJS.WriteStream): void => {
   stream.on("error", (error) => {
     if (ErrorCode.of(error) !== "EPIPE") throw error
@@ -74,7 +74,7 @@ export const run = (program: Effect.Effect<number, never, Crash.Crash>): void =>
   const hasTerminal = () => [0, 1, 2].some((descriptor) => isatty(descriptor))
   const hadTerminal = hasTerminal()
   process.on("SIGHUP", () => {
-    // A closed terminal is none any more.
+    // The descriptors of a closed terminal are no longer a terminal.
     if (hadTerminal && !hasTerminal()) {
       console.error("The terminal was closed (SIGHUP). The gateway stops.")
       onSignal()

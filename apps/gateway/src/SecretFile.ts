@@ -1,6 +1,6 @@
 /**
  * Reads a secret from a file that a setting names, such as one that a container's orchestrator
- * provides. Errors name the setting and, if it cannot be a secret, the file, and never the contents.
+ * provides. Errors name the setting and, if it cannot be a secret, the file, never the contents.
  */
 import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import * as Setting from "@model-gateway/settings/Setting"

@@ -1,6 +1,6 @@
 /**
- * Reads the settings again at SIGHUP: upstreams, models, the catalog, secrets and the certificate. If anything is
- * wrong with them, the former ones stay in force.
+ * Reads the settings again at SIGHUP: upstreams, models, the catalog, secrets and the certificate.
+ * If anything is wrong with them, the former ones stay in force.
  */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as LogEvent from "@model-gateway/server/LogEvent"
@@ -23,7 +23,7 @@ const reloadable = new Set(
   Setting.entries({ anthropicBaseUrl, byok, catalog, metricsToken, upstreams }).map(({ setting }) => setting.variable)
 )
 
-/** The names of the settings that only a restart applies, as the user finds them in the documentation. */
+/** The names in the documentation of the changed settings that only a restart applies. */
 const needingRestart = (loaded: LoadSettings.Loaded, started: LoadSettings.Loaded): ReadonlyArray<string> =>
   loaded
     .changedFrom(started)

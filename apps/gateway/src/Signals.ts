@@ -8,7 +8,7 @@ export interface Events {
   readonly restart: []
 }
 
-/** The signals of this process. Default: there are none. */
+/** The signals of this process. Default: it receives no signals. */
 export const Signals = Context.Reference<EventEmitter<Events>>("@model-gateway/gateway/Signals", {
   defaultValue: () => new EventEmitter()
 })

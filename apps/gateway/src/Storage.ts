@@ -1,6 +1,6 @@
 /**
- * The database for the commands that the API does not have. They use the same stores as `serve`, and
- * work while it runs.
+ * The database for the commands that the API does not have. They use the same stores as `serve`,
+ * and work while it runs.
  */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import { Effect, Layer, type Option } from "effect"

@@ -19,7 +19,7 @@ const send = (message: FromWorker): void => {
 /** Tells that this worker serves requests. */
 export const ready = (banner: string): void => send({ kind: "ready", banner })
 
-/** What a worker does when it is told so. */
+/** What a worker does for a message of the primary process. */
 export interface Orders {
   readonly stop: () => void
   readonly reload: () => void
@@ -56,8 +56,8 @@ let scrapes = 0
 const scrapeTimeout = 5000
 
 /**
- * The metrics of all workers. Sends those of this worker when it is asked, too. If the others do not
- * answer, they are those of this worker.
+ * The metrics of all workers. Sends those of this worker when it is asked, too. If the others do
+ * not answer, they are those of this worker.
  */
 export const allMetrics = (own: Effect.Effect<string>): Effect.Effect<string> => {
   process.on("message", (message: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * What the process of `serve --workers` and its workers tell each other. The two may be of different
- * versions during an upgrade, so each ignores what it does not know.
+ * Messages between the primary process of `serve --workers` and its workers. During an upgrade their
+ * versions may differ, so each ignores the messages that it does not know.
  */
 import { Schema, SchemaParser } from "effect"
 
@@ -29,7 +29,7 @@ const Scrape = Schema.Struct({ kind: Schema.Literal("scrape"), id: Schema.Int })
 /** The metrics of all workers. */
 const ScrapedAll = Schema.Struct({ kind: Schema.Literal("scrapedAll"), id: Schema.Int, text: Schema.String })
 
-/** What a worker is told. */
+/** A message to a worker. */
 export const ToWorker = Schema.Union([Stop, Reload, Scrape, ScrapedAll])
 export type ToWorker = typeof ToWorker.Type
 

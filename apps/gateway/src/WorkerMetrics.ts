@@ -19,8 +19,8 @@ const labeled = (sample: string, worker: number): string =>
   )
 
 /**
- * All samples of the pages, each with the label `worker`. The samples of a family stand together, as
- * the format requires.
+ * All samples of the pages, each with the label `worker`. The samples of a family stand together,
+ * as the format requires.
  */
 export const merge = (pages: ReadonlyArray<Page>): string => {
   const families = new Map<string, Family>()

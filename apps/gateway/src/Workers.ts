@@ -99,7 +99,7 @@ const launch = (number: number): Process => {
   let since: number | undefined
   const exited = new Promise<string>((resolve) => {
     worker.once("exit", (code, signal) => resolve(signal === null ? `with status ${code}` : `by ${signal}`))
-    // Most failures to start a process are told here. A process that runs is noticed by its exit.
+    // Most failures to start a process are reported here; a running process reports its exit.
     worker.on("error", (error) => {
       if (worker.process.pid === undefined) resolve(notStarted(error))
     })

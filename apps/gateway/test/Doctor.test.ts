@@ -33,7 +33,7 @@ const problemsOf = async (dataDir: string, environment: Record<string, string> =
   return Object.fromEntries(problems.map(({ check, command, message }) => [check, `${message} | ${command ?? ""}`]))
 }
 
-it("doctor finds nothing wrong with a new gateway, and creates nothing where there is none", async () => {
+it("doctor finds no problem with a new gateway, and does not create a missing data folder", async () => {
   const missing = join(folder(), "data")
   expect(await problemsOf(missing)).toEqual({
     database: `There is no database in ${missing}. Choose its folder with --data-dir, or create it. | model-gateway serve`
@@ -48,7 +48,7 @@ it("doctor finds nothing wrong with a new gateway, and creates nothing where the
   expect(stdout).toMatch(/\n\nNo problems\.\n$/)
 })
 
-it("doctor names each problem with a sentence and a command, and mends none", async () => {
+it("doctor reports each problem with a sentence and a command, and changes nothing", async () => {
   const dataDir = folder()
   const file = join(dataDir, "gateway.db")
   await run(["migrate", "--data-dir", dataDir])

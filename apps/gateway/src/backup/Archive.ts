@@ -50,7 +50,7 @@ const fail = (message: string): never => {
   throw new Failure({ message })
 }
 
-/** Adds the recipient, or says that it is none. */
+/** Adds the recipient. Fails if it is not a recipient of age. */
 const encrypt = async (plain: ReadableStream<Uint8Array>, { passphrase, recipients }: Lock) => {
   const { Encrypter } = await loadAge()
   const encrypter = new Encrypter()

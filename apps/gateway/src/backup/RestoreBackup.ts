@@ -26,7 +26,7 @@ export interface Options {
 export interface Restored {
   readonly manifest: Manifest.Manifest
   readonly end: Manifest.End
-  /** The id of the master key that is in the folder now. Undefined if there is none. */
+  /** The id of the master key that is in the folder now. Undefined: no master key. */
   readonly masterKeyId: string | undefined
 }
 

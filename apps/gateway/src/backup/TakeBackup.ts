@@ -118,7 +118,7 @@ const openExisting = async (path: string): Promise<FileHandle | undefined> => {
   }
 }
 
-/** Adds a file of the data folder. Undefined if there is none. */
+/** Adds a file of the data folder. Undefined if the file does not exist. */
 const addIfThere = async (writer: Archive.Writer, dataDir: string, name: string) => {
   const file = await openExisting(join(dataDir, name))
   if (file === undefined) return undefined

@@ -180,7 +180,7 @@ export const command = Command.make(
 ).pipe(
   Command.withDescription(
     "List what to check after a crash: abandoned reservations, overruns, late charges, and what is reserved now. " +
-      `The exit code is ${somethingToDo} if there are abandoned reservations, 0 if there are none, 1 after an error, and 2 if the command is not called correctly. ` +
+      `The exit code is ${somethingToDo} if there are abandoned reservations, 0 if not, 1 after an error, and 2 if the command is not called correctly. ` +
       "It runs beside a running gateway"
   ),
   Command.withShortDescription("Check and close what dead processes have left"),

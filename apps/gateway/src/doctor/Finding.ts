@@ -8,7 +8,7 @@ export interface Finding {
   readonly status: "ok" | "problem" | "skipped"
   /** One sentence. */
   readonly message: string
-  /** What mends it, or says more. */
+  /** The command that fixes the problem or says more about it. */
   readonly command?: string
 }
 

@@ -114,7 +114,7 @@ export const folder = (dataDir: string): ReadonlyArray<Finding> => {
 /** How far the clock may be behind what was written, and beside another one, in milliseconds. */
 const tolerance = 2000
 
-/** When the SQLite database was written last, in epoch milliseconds. 0 if there is none. */
+/** When the SQLite database was written last, in epoch milliseconds. 0 if it does not exist. */
 export const lastWrite = (dataDir: string): number => {
   const file = Database.fileIn(dataDir)
   return Math.max(...[file, `${file}-wal`].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0))
