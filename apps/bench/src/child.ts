@@ -1,5 +1,8 @@
 /** Runs a server in a child process, which reports its address when it listens. */
-import { fork } from "node:child_process"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import type { Usage } from "./usageReport.ts"
 
 export interface Child {
   /** `http://127.0.0.1:port` */
@@ -8,6 +11,8 @@ export interface Child {
   readonly apiKey: string
   /** The management key of a new database. */
   readonly managementKey?: string | undefined
+  /** What the process has used since it started. */
+  readonly usage: () => Promise<Usage>
   readonly stop: () => Promise<void>
 }
 
@@ -18,18 +23,40 @@ export interface Listening {
   readonly managementKey?: string | undefined
 }
 
-/** `module` is a compiled file next to this one, for example `./client/peer.js`. */
-export const start = async (module: string, args: ReadonlyArray<string> = []): Promise<Child> => {
-  const child = fork(new URL(module, import.meta.url), args, { stdio: "inherit" })
+export interface Options {
+  /** The core that it runs on. Default: any. */
+  readonly core?: number | undefined
+  /** The folder of `module`. Default: the folder of this module. */
+  readonly folder?: URL | undefined
+}
+
+/** Loaded before the module, so that a module of another build answers too. */
+const reportsUsage = new URL("./usageReport.js", import.meta.url).href
+
+/** `module` is a compiled file in the folder, for example `./client/peer.js`. */
+export const start = async (
+  module: string,
+  args: ReadonlyArray<string> = [],
+  { core, folder = new URL(import.meta.url) }: Options = {}
+): Promise<Child> => {
+  const node = [process.execPath, "--import", reportsUsage, fileURLToPath(new URL(module, folder)), ...args]
+  const [command = "", ...rest] = core === undefined ? node : ["taskset", "--cpu-list", String(core), ...node]
+  const child = spawn(command, rest, { stdio: ["inherit", "inherit", "inherit", "ipc"] })
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
   const { port, apiKey, managementKey } = await new Promise<Listening>((resolve, reject) => {
     child.once("message", (message: Listening) => resolve(message))
+    child.once("error", reject)
     child.once("exit", (code) => reject(new Error(`${module} ended with code ${code} before it listened`)))
   })
   return {
     origin: `http://127.0.0.1:${port}`,
     apiKey,
     managementKey,
+    usage: async () => {
+      child.send("usage")
+      const [usage] = (await once(child, "message")) as [Usage]
+      return usage
+    },
     stop: () => {
       child.disconnect()
       return ended

@@ -1,13 +1,12 @@
 /** `pnpm bench`: comparisons with peers, and measurements. `--help` lists the commands. */
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Console, Data, Effect, Runtime } from "effect"
+import { Console, Data, Effect, Option, Runtime } from "effect"
 import { CliConfig, Command, Flag, GlobalFlag, TerminalCapabilities } from "effect/cli"
 import * as Bundle from "./bundle/index.ts"
 import * as Client from "./client/index.ts"
 import * as Databases from "./databases/index.ts"
 import * as Objects from "./objects/index.ts"
 import * as Rendering from "./rendering/index.ts"
-import * as Service from "./service/index.ts"
 import * as Upstream from "./upstream/index.ts"
 import * as Usage from "./usage/index.ts"
 
@@ -20,6 +19,24 @@ const quick = Flag.Boolean("quick").pipe(
   Flag.withDescription("Run fewer rounds, to check that it works."),
   Flag.withDefault(false)
 )
+
+/** What a measurement printed, and the bounds that it exceeds. */
+interface Judged {
+  readonly texts: ReadonlyArray<string>
+  readonly problems: ReadonlyArray<string>
+}
+
+/** Prints the tables of a measurement that has bounds. Fails after all if one is exceeded. */
+const printJudged = Effect.fnUntraced(function* (measures: ReadonlyArray<() => Promise<Judged>>) {
+  let isExceeded = false
+  for (const measure of measures) {
+    const { problems, texts } = yield* Effect.promise(measure)
+    for (const text of texts) yield* Console.log(text)
+    for (const problem of problems) yield* Console.error(problem)
+    isExceeded ||= problems.length > 0
+  }
+  if (isExceeded) return yield* new BoundExceeded()
+})
 
 /** Prints the tables of a measurement. */
 const print = Effect.fnUntraced(function* (measure: () => Promise<ReadonlyArray<string>>) {
@@ -34,19 +51,8 @@ const objects = Command.make("objects", { quick }, ({ quick }) => print(() => Ob
   Command.withDescription("Measures uploads and downloads of files on a local folder and on S3.")
 )
 
-const usage = Command.make(
-  "usage",
-  { quick },
-  Effect.fnUntraced(function* ({ quick }) {
-    let isExceeded = false
-    for (const database of Usage.databases) {
-      const { problems, texts } = yield* Effect.promise(() => Usage.run(database, quick))
-      for (const text of texts) yield* Console.log(text)
-      for (const problem of problems) yield* Console.error(problem)
-      isExceeded ||= problems.length > 0
-    }
-    if (isExceeded) return yield* new BoundExceeded()
-  })
+const usage = Command.make("usage", { quick }, ({ quick }) =>
+  printJudged(Usage.databases.map((database) => () => Usage.run(database, quick)))
 ).pipe(
   Command.withDescription(
     "Measures the activity and the request log with 1,000,000 requests in the ledger, and what the sums of each day " +
@@ -54,15 +60,38 @@ const usage = Command.make(
   )
 )
 
+const upstream = Command.make(
+  "upstream",
+  {
+    quick,
+    only: Flag.Literals("only", Upstream.parts).pipe(
+      Flag.withDescription("Measure this part only. You can give it more than once."),
+      Flag.atLeast(0)
+    ),
+    against: Flag.Directory("against", { mustExist: true }).pipe(
+      Flag.withDescription("Compare with another clone of this repository, which is built, in the same rounds."),
+      Flag.optional
+    )
+  },
+  ({ against, only, quick }) =>
+    printJudged([() => Upstream.run({ quick, only, against: Option.getOrUndefined(against) })])
+).pipe(
+  Command.withDescription(
+    "Measures the CPU time of a request, next to Portkey's gateway and to bare node:http. Fails if a target is missed " +
+      "by more than the spread."
+  )
+)
+
 const bench = Command.make(
   "bench",
   { quick },
   Effect.fnUntraced(function* ({ quick }) {
-    for (const { run } of [Client, Service, Rendering, Bundle, Upstream]) yield* print(() => run(quick))
+    for (const { run } of [Client, Rendering, Bundle]) yield* print(() => run(quick))
+    yield* printJudged([() => Upstream.run({ quick })])
   })
 ).pipe(
   Command.withDescription("Compares the client and the service with peers. The commands measure more."),
-  Command.withSubcommands([databases, usage, objects])
+  Command.withSubcommands([databases, usage, objects, upstream])
 )
 
 Command.run(bench, { version: "0.0.0" }).pipe(

@@ -10,7 +10,11 @@ export interface Contender {
 
 export interface Spread {
   readonly min: number
+  /** A quarter of the values are at most this. */
+  readonly lower: number
   readonly median: number
+  /** A quarter of the values are at least this. */
+  readonly upper: number
   readonly max: number
 }
 
@@ -35,12 +39,13 @@ export interface Options extends BatchSize {
 export const spread = (values: ReadonlyArray<number>): Spread => {
   const sorted = values.toSorted((a, b) => a - b)
   const at = (i: number): number => sorted[i] ?? Number.NaN
-  const middle = (sorted.length - 1) / 2
-  return {
-    min: at(0),
-    median: (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2,
-    max: at(sorted.length - 1)
+  /** Between the two values next to the fraction. */
+  const quantile = (fraction: number): number => {
+    const place = (sorted.length - 1) * fraction
+    const below = at(Math.floor(place))
+    return below + (at(Math.ceil(place)) - below) * (place % 1)
   }
+  return { min: at(0), lower: quantile(0.25), median: quantile(0.5), upper: quantile(0.75), max: at(sorted.length - 1) }
 }
 
 /** Runs a batch of one call, start to end, and returns the microseconds of one call. */

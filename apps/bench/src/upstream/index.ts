@@ -1,176 +1,322 @@
 /**
- * Fifth table: what a gateway adds to a call of an upstream, next to Portkey's gateway, with the
- * same upstream on the same machine.
+ * `pnpm bench upstream`: what a request costs the gateway, next to Portkey's gateway with the same
+ * upstream, and next to bare `node:http` without one.
  *
- * Both get a body of 20 documents. Portkey's `/v1/rerank` answers 500, so it gets them as the
- * messages of a chat completion. Each gateway is compared with the same call made directly.
+ * The main figure is the CPU time of the gateway's process. Each gateway has one core, and the load
+ * and the upstream have the other, if the system allows that. All take turns in short rounds.
+ *
+ * Portkey's `/v1/rerank` answers 500, so it gets the 20 documents as the messages of a chat
+ * completion.
  */
-import { Pool } from "undici"
+import { join, resolve } from "node:path"
+import { pathToFileURL } from "node:url"
 import * as Child from "../child.ts"
 import { rerankRequest } from "../client/messages.ts"
-import { spread, table } from "../rounds.ts"
+import { pinLoad } from "../cores.ts"
+import { type Call, caller, type Figures } from "../load.ts"
+import { inRounds, spread, table } from "../rounds.ts"
+import { judge, type Judged, ratios, targets } from "../targets.ts"
 
-interface Call {
-  readonly origin: string
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+/** The parts of the measurement, from the most connections to the fewest. */
+export const parts = ["64", "1", "rerank", "key"] as const
+
+export type Part = (typeof parts)[number]
+
+export interface Options {
+  readonly quick: boolean
+  /** Default: all parts. */
+  readonly only?: ReadonlyArray<Part>
+  /** The folder of another clone that is built, which takes turns with this one. */
+  readonly against?: string | undefined
 }
 
-interface Figures {
-  /** Milliseconds. */
-  readonly p50: number
-  readonly p99: number
-  readonly perSecond: number
+export interface Result {
+  readonly texts: ReadonlyArray<string>
+  /** The targets that were missed by more than the spread. */
+  readonly problems: ReadonlyArray<string>
 }
 
-const at = (sorted: ReadonlyArray<number>, fraction: number): number =>
-  sorted[Math.max(0, Math.ceil(sorted.length * fraction) - 1)] ?? Number.NaN
-
-/** Makes calls for some time, as many at once as there are connections. */
-const measure = async (pool: Pool, { body, headers, path }: Call, connections: number, milliseconds: number) => {
-  const times: Array<number> = []
-  const startedAt = performance.now()
-  const end = startedAt + milliseconds
-  const worker = async () => {
-    for (let now = startedAt; now < end;) {
-      const { body: answer, statusCode } = await pool.request({ path, method: "POST", headers, body })
-      const text = await answer.text()
-      if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}: ${text}`)
-      const ended = performance.now()
-      times.push(ended - now)
-      now = ended
-    }
-  }
-  await Promise.all(Array.from({ length: connections }, worker))
-  const seconds = (performance.now() - startedAt) / 1000
-  const sorted = times.toSorted((a, b) => a - b)
-  const figures: Figures = { p50: at(sorted, 0.5), p99: at(sorted, 0.99), perSecond: times.length / seconds }
-  return { figures, calls: times.length }
+interface Contender {
+  readonly name: string
+  readonly child: Child.Child
+  readonly call: Call
 }
 
 const json = { "content-type": "application/json" }
 
-/** What the gateway has charged its key for, in calls. */
-const charged = async ({ apiKey, origin }: Child.Child, price: number): Promise<number> => {
-  const response = await fetch(`${origin}/api/v1/key`, { headers: { authorization: `Bearer ${apiKey}` } })
+const post = (path: string, request: object, headers: () => Readonly<Record<string, string>>): Call => ({
+  path,
+  method: "POST",
+  body: JSON.stringify(request),
+  headers: () => ({ ...json, ...headers() })
+})
+
+const authorization = ({ apiKey }: Child.Child) => ({ authorization: `Bearer ${apiKey}` })
+
+const rerank = (child: Child.Child): Call =>
+  post("/api/v1/rerank", { ...rerankRequest, model: "cohere/rerank-v3.5" }, () => authorization(child))
+
+const rerankWithKey = (child: Child.Child): Call => {
+  let requests = 0
+  return post("/api/v1/rerank", { ...rerankRequest, model: "cohere/rerank-v3.5" }, () => ({
+    ...authorization(child),
+    "idempotency-key": `bench-${++requests}`
+  }))
+}
+
+const chat = (double: Child.Child): Call =>
+  post(
+    "/v1/chat/completions",
+    {
+      model: "gpt-4o-mini",
+      messages: [rerankRequest.query, ...rerankRequest.documents].map((content) => ({ role: "user", content }))
+    },
+    () => ({
+      authorization: "Bearer not-a-real-key",
+      "x-portkey-provider": "openai",
+      "x-portkey-custom-host": double.origin
+    })
+  )
+
+const sandboxRerank = (child: Child.Child): Call => post("/api/v1/rerank", rerankRequest, () => authorization(child))
+
+const keyRecord = (child: Child.Child): Call => ({
+  path: "/api/v1/key",
+  method: "GET",
+  headers: () => authorization(child)
+})
+
+/** Connections of a part that is compared with `node:http`. */
+const serviceConnections = 32
+
+/** Credits for one request: of Cohere's search unit, and of the sandbox's rerank. */
+const prices = { upstream: 0.002, sandbox: 0.001 }
+
+/** What a gateway has charged its key for, in calls. */
+const charged = async (child: Child.Child, price: number): Promise<number> => {
+  const response = await fetch(`${child.origin}/api/v1/key`, { headers: authorization(child) })
   const { data } = (await response.json()) as { readonly data: { readonly usage: number } }
   return Math.round(data.usage / price)
 }
 
-const names = ["direct, rerank", "Model Gateway", "direct, chat", "Portkey"] as const
+type Measured = ReadonlyMap<string, ReadonlyArray<Figures>>
 
-type Name = (typeof names)[number]
-
-const callsOf = (double: Child.Child, ours: Child.Child, portkey: Child.Child): Readonly<Record<Name, Call>> => {
-  const rerank = JSON.stringify({ ...rerankRequest, model: "rerank-v3.5" })
-  const chat = JSON.stringify({
-    model: "gpt-4o-mini",
-    messages: [rerankRequest.query, ...rerankRequest.documents].map((content) => ({ role: "user", content }))
-  })
-  return {
-    "direct, rerank": { origin: double.origin, path: "/v2/rerank", headers: json, body: rerank },
-    "Model Gateway": {
-      origin: ours.origin,
-      path: "/api/v1/rerank",
-      headers: { ...json, authorization: `Bearer ${ours.apiKey}` },
-      body: JSON.stringify({ ...rerankRequest, model: "cohere/rerank-v3.5" })
-    },
-    "direct, chat": { origin: double.origin, path: "/chat/completions", headers: json, body: chat },
-    Portkey: {
-      origin: portkey.origin,
-      path: "/v1/chat/completions",
-      headers: {
-        ...json,
-        authorization: "Bearer not-a-real-key",
-        "x-portkey-provider": "openai",
-        "x-portkey-custom-host": double.origin
-      },
-      body: chat
+/** Measures the contenders in turns. */
+const measure = async (
+  contenders: ReadonlyArray<Contender>,
+  connections: number,
+  quick: boolean,
+  price: number | undefined
+): Promise<Measured> => {
+  const callers = contenders.map((contender) => caller(contender, connections))
+  const milliseconds = quick ? 300 : 500
+  // Code is compiled while it runs: the first seconds say little.
+  for (const { measure } of callers) await measure(quick ? 1000 : 3000)
+  const rounds = await inRounds(callers, quick ? 5 : 21, ({ measure }) => measure(milliseconds))
+  await Promise.all(callers.map(({ close }) => close()))
+  if (price !== undefined) {
+    for (const [i, { child, name }] of contenders.entries()) {
+      if (name === portkeyName || name === bareName) continue
+      const served = callers[i]?.calls()
+      const paid = await charged(child, price)
+      if (paid !== served) throw new Error(`${name} answered ${served} requests and charged ${paid}`)
     }
+  }
+  return new Map(contenders.map(({ name }, i) => [name, rounds[i] ?? []]))
+}
+
+const oursName = "Model Gateway"
+const withKeyName = "Model Gateway, Idempotency-Key"
+const portkeyName = "Portkey"
+const bareName = "bare node:http"
+const against = (name: string): string => `${name}, against`
+
+const each = (measured: Measured, name: string, figure: keyof Figures): ReadonlyArray<number> =>
+  (measured.get(name) ?? []).map((figures) => figures[figure])
+
+/** A row for each contender. */
+const figuresTable = (title: string, measured: Measured, reference: string): string =>
+  table(
+    title,
+    ["CPU µs a request median", "lower quartile", "least", `× ${reference}`, "p50 ms", "p99 ms", "requests/s"],
+    [...measured.keys()].map((name) => {
+      const cpu = spread(each(measured, name, "cpu"))
+      const ratio = spread(ratios(each(measured, name, "cpu"), each(measured, reference, "cpu")))
+      return [
+        name,
+        ...[cpu.median, cpu.lower, cpu.min].map((value) => value.toFixed(0)),
+        ratio.median.toFixed(2),
+        spread(each(measured, name, "p50")).median.toFixed(2),
+        spread(each(measured, name, "p99")).median.toFixed(2),
+        spread(each(measured, name, "perSecond")).median.toFixed(0)
+      ]
+    })
+  )
+
+/** What a build costs relative to the one that it is compared with. */
+const againstTable = (measured: Measured): ReadonlyArray<string> => {
+  const names = [...measured.keys()].filter((name) => measured.has(against(name)))
+  if (names.length === 0) return []
+  return [
+    table(
+      "This build, × the other one in the same round",
+      ["CPU lower quartile", "median", "upper quartile", "p50 median"],
+      names.map((name) => {
+        const ratio = (figure: keyof Figures) =>
+          spread(ratios(each(measured, name, figure), each(measured, against(name), figure)))
+        const cpu = ratio("cpu")
+        return [name, ...[cpu.lower, cpu.median, cpu.upper, ratio("p50").median].map((value) => value.toFixed(3))]
+      })
+    )
+  ]
+}
+
+const judgedTable = (judged: ReadonlyArray<Judged>): string =>
+  table(
+    "To reach",
+    ["lower quartile", "median", "upper quartile", "bound", ""],
+    judged.map(({ at, bound, name, ratio, verdict }) => [
+      name,
+      ...[ratio.lower, ratio.median, ratio.upper].map((value) => value.toFixed(3)),
+      `${at === "most" ? "≤" : "≥"} ${bound}`,
+      verdict
+    ])
+  )
+
+interface PartResult {
+  readonly texts: ReadonlyArray<string>
+  readonly judged: ReadonlyArray<Judged>
+}
+
+type Start = (module: string, args?: ReadonlyArray<string>) => Promise<Child.Child>
+
+interface Starts {
+  /** On the core of the server. */
+  readonly ours: Start
+  /** The other build, on the same core. */
+  readonly against: Start | undefined
+  /** On the core of the load. */
+  readonly double: Start
+}
+
+const atOnce = async (connections: 64 | 1, starts: Starts, quick: boolean): Promise<PartResult> => {
+  const double = await starts.double("./upstream/double.js")
+  const contenders: Array<Contender> = []
+  const add = async (start: Start, name: string, callOf: (child: Child.Child) => Call) => {
+    const child = await start("./upstream/gateway.js", [double.origin])
+    contenders.push({ name, child, call: callOf(child) })
+  }
+  await add(starts.ours, oursName, rerank)
+  if (starts.against !== undefined) await add(starts.against, against(oursName), rerank)
+  await add(starts.ours, withKeyName, rerankWithKey)
+  if (starts.against !== undefined) await add(starts.against, against(withKeyName), rerankWithKey)
+  contenders.push({ name: portkeyName, child: await starts.ours("./upstream/portkey.js"), call: chat(double) })
+  const measured = await measure(contenders, connections, quick, prices.upstream)
+  const ratio = (above: string, below: string, figure: keyof Figures) =>
+    ratios(each(measured, above, figure), each(measured, below, figure))
+  const cpu = ratio(oursName, portkeyName, "cpu")
+  const withKey = ratio(withKeyName, oursName, "cpu")
+  const title = connections === 1 ? "one at a time" : `${connections} at once`
+  return {
+    texts: [
+      figuresTable(`Gateways in front of one upstream, 20 documents, ${title}`, measured, portkeyName),
+      ...againstTable(measured)
+    ],
+    judged:
+      connections === 1
+        ? [
+            judge(targets.cpuAt1, cpu),
+            judge(targets.p50At1, ratio(oursName, portkeyName, "p50")),
+            judge(targets.keyAt1, withKey)
+          ]
+        : [judge(targets.cpuAt64, cpu), judge(targets.keyAt64, withKey)]
   }
 }
 
-/** Cohere's published price of one search unit, in credits. */
-const price = 0.002
+const nextToBare = async (
+  { call, price, target, title }: (typeof services)["rerank" | "key"],
+  starts: Starts,
+  quick: boolean
+): Promise<PartResult> => {
+  const contenders: Array<Contender> = []
+  const add = async (start: Start, name: string, module: string) => {
+    const child = await start(module)
+    contenders.push({ name, child, call: call(child) })
+  }
+  await add(starts.ours, bareName, "./service/bare.js")
+  await add(starts.ours, oursName, "./service/gateway.js")
+  if (starts.against !== undefined) await add(starts.against, against(oursName), "./service/gateway.js")
+  const measured = await measure(contenders, serviceConnections, quick, price)
+  return {
+    texts: [figuresTable(`${title}, ${serviceConnections} at once`, measured, bareName), ...againstTable(measured)],
+    judged: [judge(target, ratios(each(measured, bareName, "cpu"), each(measured, oursName, "cpu")))]
+  }
+}
 
-const median = (values: ReadonlyArray<number>): number => spread(values).median
+const services = {
+  rerank: {
+    title: "Paid rerank of 20 documents in the sandbox",
+    call: sandboxRerank,
+    price: prices.sandbox,
+    target: targets.rerank
+  },
+  key: { title: "GET /key", call: keyRecord, price: undefined, target: targets.key }
+} as const
 
-/** The table. */
-export const run = async (quick: boolean): Promise<ReadonlyArray<string>> => {
-  const double = await Child.start("./upstream/double.js")
-  const [ours, portkey] = await Promise.all([
-    Child.start("./upstream/gateway.js", [double.origin]),
-    Child.start("./upstream/portkey.js")
-  ])
-  const options = { rounds: quick ? 2 : 9, milliseconds: quick ? 500 : 1500 }
-  const calls = callsOf(double, ours, portkey)
-  let served = 0
+const measurePart = (part: Part, starts: Starts, quick: boolean): Promise<PartResult> => {
+  switch (part) {
+    case "64":
+      return atOnce(64, starts, quick)
+    case "1":
+      return atOnce(1, starts, quick)
+    case "rerank":
+    case "key":
+      return nextToBare(services[part], starts, quick)
+  }
+}
+
+/** The tables, and what was missed. */
+export const run = async ({ against, only = [], quick }: Options): Promise<Result> => {
+  const cores = pinLoad()
+  const folder = against === undefined ? undefined : pathToFileURL(join(resolve(against), "apps/bench/dist/child.js"))
+  const texts = [
+    cores.server === undefined
+      ? "Nothing is pinned: the gateways and their load share the cores.\n"
+      : `The gateways run on core ${cores.server}, their load on another.\n`
+  ]
+  const judged: Array<Judged> = []
   try {
-    const lines: Array<ReadonlyArray<string>> = []
-    // From the most to the fewest, so that all code is compiled when single calls are measured.
-    for (const connections of [64, 16, 1]) {
-      const rounds: Array<ReadonlyMap<Name, Figures>> = []
-      // A pool of its own for each, so that all keep their connections open.
-      const pools = new Map(names.map((name) => [name, new Pool(calls[name].origin, { connections, pipelining: 1 })]))
-      for (let round = -1; round < options.rounds; round++) {
-        const figures = new Map<Name, Figures>()
-        for (let turn = 0; turn < names.length; turn++) {
-          const name = names[(turn + round + 1) % names.length]
-          const pool = name === undefined ? undefined : pools.get(name)
-          if (name === undefined || pool === undefined) continue
-          const measured = await measure(pool, calls[name], connections, options.milliseconds)
-          if (name === "Model Gateway") served += measured.calls
-          figures.set(name, measured.figures)
+    for (const part of parts) {
+      if (only.length > 0 && !only.includes(part)) continue
+      const children: Array<Child.Child> = []
+      const starting =
+        (options: Child.Options): Start =>
+        async (module, args) => {
+          const child = await Child.start(module, args, options)
+          children.push(child)
+          return child
         }
-        // The first round is a warm-up.
-        if (round >= 0) rounds.push(figures)
-      }
-      await Promise.all([...pools.values()].map((pool) => pool.close()))
-      const each = (name: Name, figure: keyof Figures) => rounds.map((round) => round.get(name)?.[figure] ?? Number.NaN)
-      const added = (gateway: Name, direct: Name, figure: "p50" | "p99") => {
-        const without = each(direct, figure)
-        return each(gateway, figure).map((value, round) => value - (without[round] ?? Number.NaN))
-      }
-      const portkeys = each("Portkey", "perSecond")
-      const ratio = median(
-        each("Model Gateway", "perSecond").map((value, round) => value / (portkeys[round] ?? Number.NaN))
-      )
-      const p50 = {
-        ours: added("Model Gateway", "direct, rerank", "p50"),
-        portkey: added("Portkey", "direct, chat", "p50")
-      }
-      const target = (name: Name): string => {
-        if (name !== "Model Gateway") return ""
-        if (connections === 1) {
-          return `p50 ≤ Portkey's: ${median(p50.ours) <= median(p50.portkey) ? "reached" : "missed"}`
-        }
-        return connections === 64 ? `≥ 2 × Portkey: ${ratio.toFixed(2)}, ${ratio >= 2 ? "reached" : "missed"}` : ""
-      }
-      for (const [name, direct] of [
-        ["Model Gateway", "direct, rerank"],
-        ["Portkey", "direct, chat"]
-      ] as const) {
-        const half = spread(added(name, direct, "p50"))
-        lines.push([
-          `${name}, ${connections} at once`,
-          ...[half.min, half.median, half.max, median(added(name, direct, "p99"))].map((value) => value.toFixed(2)),
-          ...[name, direct].map((name) => median(each(name, "perSecond")).toFixed(0)),
-          target(name)
-        ])
+      try {
+        const result = await measurePart(
+          part,
+          {
+            ours: starting({ core: cores.server }),
+            against: folder === undefined ? undefined : starting({ core: cores.server, folder }),
+            double: starting({})
+          },
+          quick
+        )
+        texts.push(...result.texts)
+        judged.push(...result.judged)
+      } finally {
+        await Promise.all(children.map((child) => child.stop()))
       }
     }
-    const paid = await charged(ours, price)
-    if (paid !== served) throw new Error(`the gateway answered ${served} requests and charged ${paid}`)
-    return [
-      table(
-        `Gateways in front of one upstream, 20 documents; all ${served} requests of Model Gateway are in its ledger`,
-        ["p50 added, ms min", "median", "max", "p99 added, ms", "requests/s", "direct requests/s", "to reach"],
-        lines
-      )
-    ]
   } finally {
-    await Promise.all([ours.stop(), portkey.stop()])
-    await double.stop()
+    cores.release()
+  }
+  return {
+    texts: [...texts, judgedTable(judged)],
+    problems: judged.filter(({ verdict }) => verdict === "missed").map(({ name }) => `missed: ${name}`)
   }
 }
