@@ -2,9 +2,12 @@
  * What an operator does in a year, in one go, with the packed executable: install, load, lose a
  * provider, fill the disk, rotate keys, back up, upgrade, restore on another machine, and find the
  * failed request of a caller. Each step prints what the operator sees.
+ *
+ * The clock of the first gateway is an hour behind, so its requests are an hour old for the later ones.
  */
 import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
 import { run } from "@model-gateway/test-services/Command"
+import { clockBehind } from "@model-gateway/test-services/Faketime"
 import { type Running, start, startGateway } from "@model-gateway/test-services/GatewayProcess"
 import { installGateway } from "@model-gateway/test-services/Packages"
 import { execFileSync } from "node:child_process"
@@ -18,6 +21,8 @@ import { expect, inject, it, onTestFinished, vi } from "vitest"
 const rerankPrice = 0.002
 
 const prlimit = "/usr/bin/prlimit"
+
+const anHourAgo = clockBehind(3600)
 
 /** Prints what the operator sees. */
 const say = (step: string, seen: string) => console.log(`── ${step}\n${seen.trim().replace(/^/gm, "   ")}`)
@@ -45,8 +50,8 @@ interface Caller {
   readonly key: string
 }
 
-const call = async ({ key, origin }: Caller, path: string, body?: object) => {
-  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close" }
+const call = async ({ key, origin }: Caller, path: string, body?: object, more: Record<string, string> = {}) => {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close", ...more }
   const init = body === undefined ? { headers } : { headers, method: "POST", body: JSON.stringify(body) }
   const response = await fetch(origin + path, init)
   const text = await response.text()
@@ -54,8 +59,8 @@ const call = async ({ key, origin }: Caller, path: string, body?: object) => {
   return { status: response.status, json, requestId: response.headers.get("x-request-id") ?? "" }
 }
 
-const rerank = (caller: Caller) =>
-  call(caller, "/api/v1/rerank", { model: "cohere/rerank-v3.5", query: "tea", documents: ["coffee", "tea"] })
+const rerank = (caller: Caller, more?: Record<string, string>) =>
+  call(caller, "/api/v1/rerank", { model: "cohere/rerank-v3.5", query: "tea", documents: ["coffee", "tea"] }, more)
 
 /** How many of so many requests, 8 at a time, had each status. */
 const load = async (caller: Caller, requests: number) => {
@@ -73,7 +78,15 @@ const load = async (caller: Caller, requests: number) => {
 
 const usageOf = async (caller: Caller) => credits((await call(caller, "/api/v1/key")).json)
 
-it.skipIf(!existsSync(prlimit))("an operator runs a gateway for a year", async () => {
+/** That the time which a command shows is an hour ago, give or take what the test has taken. */
+const expectAnHourAgo = (shown: string): void => {
+  const [, time = ""] = /^ *time +(\S+)$/m.exec(shown) ?? []
+  const minutes = (Date.now() - Date.parse(time)) / 60_000
+  expect(minutes).toBeGreaterThan(60)
+  expect(minutes).toBeLessThan(75)
+}
+
+it.skipIf(!existsSync(prlimit) || anHourAgo === undefined)("an operator runs a gateway for a year", async () => {
   const provider = { first: "provider-key-1", second: "provider-key-2" }
   const upstream = await startCohereDouble({ keys: Object.values(provider) })
   onTestFinished(() => upstream.close())
@@ -130,7 +143,7 @@ it.skipIf(!existsSync(prlimit))("an operator runs a gateway for a year", async (
 
   // Install and load.
   mkdirSync(here)
-  const first = await startGateway(here, { MODEL_GATEWAY_CONFIG: config }, { main, node })
+  const first = await startGateway(here, { MODEL_GATEWAY_CONFIG: config, ...anHourAgo }, { main, node })
   onTestFinished(first.stop)
   const { key, managementKey } = first
   const by = ({ origin }: { readonly origin: string }) => ({ origin, key })
@@ -152,6 +165,20 @@ it.skipIf(!existsSync(prlimit))("an operator runs a gateway for a year", async (
   await vi.waitFor(async () => expect((await rerank(by(first))).status).toBe(200), { timeout: 20_000, interval: 500 })
   expect(field(await health(), "circuit", "state")).toBe("closed")
   expect(await usageOf(by(first))).toBeCloseTo(101 * rerankPrice, 9)
+
+  // What is an hour old later: an answer that is kept, a request with a wrong key, a key of ten minutes.
+  const repeatable = { "idempotency-key": "an-hour-ago" }
+  const answer = await rerank(by(first), repeatable)
+  expect(answer.status).toBe(200)
+  const wrongKey = await rerank({ origin: first.origin, key: `${key.slice(0, -4)}0000` })
+  expect(wrongKey.status).toBe(401)
+  const ephemeral = await call(by(first), "/api/v1/keys/ephemeral", { expires_in: 600 })
+  expect(ephemeral.status).toBe(201)
+  const byEphemeral = ({ origin }: { readonly origin: string }) => ({
+    origin,
+    key: String(field(ephemeral.json, "key"))
+  })
+  expect((await rerank(byEphemeral(first))).status).toBe(200)
 
   // Fill the disk: no file of the process can grow.
   const limit = (bytes: string) => execFileSync(prlimit, [`--pid=${first.pid}`, `--fsize=${bytes}:`])
@@ -215,9 +242,27 @@ it.skipIf(!existsSync(prlimit))("an operator runs a gateway for a year", async (
   expect(providerKey()).toBe(`Bearer ${byok.key}`)
   expect(await usageOf(by(restored))).toBeGreaterThanOrEqual(usage)
 
-  // A caller asks what became of a request that failed.
+  // A caller asks what became of a request that failed an hour ago.
   const found = await command(["requests", "show", failed.requestId], there)
   expect(found).toContain(failed.requestId)
   expect(found).toContain("cohere")
   expect(found).toContain("503")
+  expectAnHourAgo(found)
+  const now = Date.now()
+  const [from = "", to = ""] = [90, 50].map((minutes) => new Date(now - minutes * 60_000).toISOString())
+  expect(await command(["requests", "list", "--status", "failed", "--from", from, "--to", to], there)).toContain(
+    failed.requestId
+  )
+  expect(await command(["requests", "list", "--status", "failed", "--from", to], there)).toBe(
+    "There are no such requests."
+  )
+
+  // An hour has not deleted what is kept for longer, and has ended what was not to last.
+  const rejected = await command(["requests", "show", wrongKey.requestId], there)
+  expect(rejected).toContain("rejected (401)")
+  expectAnHourAgo(rejected)
+  const spent = await usageOf(by(restored))
+  expect((await rerank(by(restored), repeatable)).json).toEqual(answer.json)
+  expect(await usageOf(by(restored))).toBe(spent)
+  expect((await rerank(byEphemeral(restored))).status).toBe(401)
 })

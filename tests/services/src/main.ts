@@ -11,6 +11,7 @@
 import * as Age from "./Age.ts"
 import * as Chromium from "./Chromium.ts"
 import * as Containers from "./Containers.ts"
+import * as Faketime from "./Faketime.ts"
 import * as Helm from "./Helm.ts"
 import * as Perl from "./Perl.ts"
 import * as Postgres from "./Postgres.ts"
@@ -37,6 +38,7 @@ const programs: ReadonlyArray<Program<string | object>> = [
 const ofRelease: ReadonlyArray<Program<string | object>> = [
   Age.program,
   Containers.program,
+  Faketime.program,
   Helm.program,
   Prometheus.program,
   Proxies.nginx,
