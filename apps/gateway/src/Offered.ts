@@ -4,6 +4,7 @@ import type { Upstream as AdapterUpstream } from "@model-gateway/offers/Adapter"
 import type { FileApi } from "@model-gateway/offers/FileApi"
 import type { DataPolicy } from "@model-gateway/offers/DataPolicy"
 import type { Offers } from "@model-gateway/offers/Offer"
+import type { Reloaded } from "@model-gateway/server/Reload"
 import { Context, type Duration } from "effect"
 import type { InUse } from "./CatalogFile.ts"
 import type { Ready } from "./LoadSettings.ts"
@@ -37,5 +38,7 @@ export class Offered extends Context.Service<
     readonly offers: Offers
     /** Where callers with a provider key may delete files. */
     readonly fileProviders: { readonly provider_a: FileApi; readonly provider_b: FileApi }
+    /** For video jobs whose model has changed since they were accepted. */
+    readonly makeVideoOffer: NonNullable<Reloaded["makeVideoOffer"]>
   }
 >()("@model-gateway/gateway/Offered") {}

@@ -4,7 +4,7 @@
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { type InvalidModel, withDataPolicy } from "@model-gateway/offers/Adapter"
-import type { Model } from "@model-gateway/offers/Model"
+import type { Model, VideoModel } from "@model-gateway/offers/Model"
 import type { Offer, Offers } from "@model-gateway/offers/Offer"
 import * as AnthropicFiles from "@model-gateway/providers/AnthropicFiles"
 import * as OpenAiFiles from "@model-gateway/providers/OpenAiFiles"
@@ -14,7 +14,7 @@ import * as NodeGateway from "@model-gateway/node/NodeGateway"
 import * as LinkClient from "@model-gateway/server/LinkClient"
 import * as UpstreamLookup from "@model-gateway/server/UpstreamLookup"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
-import { Context, Duration, Effect, FileSystem, Layer } from "effect"
+import { Cache, Context, Duration, Effect, FileSystem, Layer } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as CatalogFile from "./CatalogFile.ts"
 import { Failure } from "./Failure.ts"
@@ -89,7 +89,35 @@ const make = Effect.fnUntraced(function* (loaded: Loaded, settings: OfferSetting
   }
   yield* checkTurnedOff(loaded, [...adapters.flatMap(({ models }) => models), ...sandbox])
   const offers = [...configured.flatMap(({ model }) => made.get(model) ?? []), ...builtIn, ...sandbox.filter(isKept)]
-  return Offered.of({ catalog, upstreams, offers, fileProviders })
+  const makeVideoOffer = yield* videoOffers(upstreams)
+  return Offered.of({ catalog, upstreams, offers, fileProviders, makeVideoOffer })
+})
+
+/** The most models that open video jobs were accepted with, beside those of the catalog. */
+const maxFormerModels = 100
+
+/** Each offer is made once, because some keep a token of the upstream. */
+const videoOffers = Effect.fnUntraced(function* (upstreams: ReadonlyArray<Upstream>) {
+  const offers = yield* Cache.make({
+    capacity: maxFormerModels,
+    requireServicesAt: "construction",
+    lookup: Effect.fnUntraced(function* ({
+      model,
+      provider
+    }: {
+      readonly model: VideoModel
+      readonly provider: string
+    }) {
+      const upstream = upstreams.find(({ name }) => name === provider)
+      if (upstream === undefined) return undefined
+      const { adapter, baseUrl, credential, name } = upstream
+      const [made] = yield* adapter
+        .offers({ name, baseUrl, credential, timeLimit: maxTimeLimit(upstream, [model]) }, [model])
+        .pipe(Effect.catchTag("InvalidModel", () => Effect.succeed([])))
+      return made?.kind === "video" ? made : undefined
+    })
+  })
+  return (provider: string, model: VideoModel) => Cache.get(offers, { provider, model })
 })
 
 /**

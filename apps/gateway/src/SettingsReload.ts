@@ -45,8 +45,8 @@ const reload = Effect.fnUntraced(
     const settings = yield* LoadSettings.read(loaded)
     const secrets = yield* loaded.read(GatewayServerConfig.config)
     const offered = yield* (yield* OfferedAgain)(loaded, settings)
-    const { fileProviders, offers } = offered
-    yield* (yield* Reload)({ offers, fileProviders, secrets })
+    const { fileProviders, makeVideoOffer, offers } = offered
+    yield* (yield* Reload)({ offers, fileProviders, makeVideoOffer, secrets })
     yield* LogEvent.log("settings_reloaded", `The settings were read again.\n${Catalog.summary(offered)}`)
     const changed = needingRestart(loaded, started)
     if (changed.length > 0) {

@@ -20,22 +20,35 @@ export const environment = {
   MODEL_GATEWAY_OUTBOUND_EXEMPT_HOSTS: "localhost"
 }
 
-const Body = Schema.fromJsonString(Schema.Struct({ type: Schema.String, data: Schema.Struct({ id: Schema.String }) }))
+const Job = Schema.Struct({
+  id: Schema.String,
+  usage: Schema.optionalKey(Schema.Struct({ cost: Schema.Finite }))
+})
+
+const Body = Schema.fromJsonString(Schema.Struct({ type: Schema.String, data: Job }))
 
 const decodeBody = Schema.decodeUnknownSync(Body)
+
+/** A webhook that arrived. */
+export interface Receipt {
+  readonly id: string
+  readonly type: string
+  /** What the job cost, in credits, if it was completed. */
+  readonly cost: number | undefined
+}
 
 /** A receiver. */
 export interface Receiver {
   readonly url: string
   /** The secret of the workspace. Receipts before it is set are refused. */
   secret: string | undefined
-  /** The ids and types of the webhooks of each job, once for each receipt. */
-  readonly received: ReadonlyMap<string, ReadonlyArray<{ readonly id: string; readonly type: string }>>
+  /** The webhooks of each job. */
+  readonly received: ReadonlyMap<string, ReadonlyArray<Receipt>>
 }
 
 /** Starts a receiver. It ends with the test. */
 export const startReceiver = async (): Promise<Receiver> => {
-  const received = new Map<string, Array<{ readonly id: string; readonly type: string }>>()
+  const received = new Map<string, Array<Receipt>>()
   const server = createServer(certificate(), (request, response) => {
     const chunks: Array<Buffer> = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -54,7 +67,7 @@ export const startReceiver = async (): Promise<Receiver> => {
         return
       }
       const { data, type } = decodeBody(text)
-      received.set(data.id, [...(received.get(data.id) ?? []), { id, type }])
+      received.set(data.id, [...(received.get(data.id) ?? []), { id, type, cost: data.usage?.cost }])
       response.writeHead(204).end()
     })
   })

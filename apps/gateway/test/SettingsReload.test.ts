@@ -1,10 +1,15 @@
 /** SIGHUP at a process: what it reads again, what it does with a mistake, and what it leaves alone. */
+import { Schema } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it, vi } from "vitest"
 import { firstKey, folder, serve, type Served } from "./Executable.ts"
 import { listen } from "./Listen.ts"
+
+const asAnswer = Schema.decodeUnknownSync(
+  Schema.Struct({ usage: Schema.optionalKey(Schema.Struct({ cost: Schema.Finite })) })
+)
 
 /** An upstream with Cohere's API that answers when the test says so. */
 const startUpstream = async () => {
@@ -42,13 +47,13 @@ it("SIGHUP reads secrets, upstreams and models again, without a request that fai
     metricsToken: { file: token },
     upstreams: { cohere: { apiKey: { file: apiKey }, baseUrl: upstream.url } }
   }
-  const withModel = (id: string) => ({
+  const withModel = (id: string, credits: number) => ({
     ...values,
-    models: { [id]: { offers: [{ upstream: "cohere", model: "rerank-v3.5" }] } }
+    models: { [id]: { offers: [{ upstream: "cohere", model: "rerank-v3.5", price: { search_unit: credits } }] } }
   })
   writeFileSync(apiKey, "first-key\n")
   writeFileSync(token, "first-metrics-token\n")
-  write(withModel("acme/first"))
+  write(withModel("acme/first", 0.5))
 
   const gateway: Served = await serve(dir, ["--config", settings, "--log-format", "json"])
   const key = await firstKey(gateway)
@@ -63,7 +68,8 @@ it("SIGHUP reads secrets, upstreams and models again, without a request that fai
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model, query: "tea", documents: ["tea"] })
     })
-    return response.status
+    const { usage } = asAnswer(await response.json())
+    return { status: response.status, cost: usage?.cost }
   }
   const scrape = async (metricsToken: string) =>
     (await fetch(`${gateway.origin}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } })).status
@@ -73,24 +79,24 @@ it("SIGHUP reads secrets, upstreams and models again, without a request that fai
 
   writeFileSync(apiKey, "second-key\n")
   writeFileSync(token, "second-metrics-token\n")
-  write({ ...withModel("acme/second"), rateLimit: { requests: 500 } })
+  write({ ...withModel("acme/second", 2), rateLimit: { requests: 500 } })
   await reload(/The settings were read again[^]*changed and need a restart: rate-limit-requests"/)
 
   const late = rerank("acme/second")
   await vi.waitFor(() => expect(upstream.arrived()).toBe(2))
-  // The one that was in flight keeps the key and the model that it began with.
+  // The one that was in flight keeps the key, the model and the price that it began with.
   expect(await upstream.answer()).toBe("Bearer first-key")
-  expect(await early).toBe(200)
+  expect(await early).toEqual({ status: 200, cost: 0.5 })
   expect(await upstream.answer()).toBe("Bearer second-key")
-  expect(await late).toBe(200)
-  expect(await rerank("acme/first")).toBe(404)
+  expect(await late).toEqual({ status: 200, cost: 2 })
+  expect(await rerank("acme/first")).toMatchObject({ status: 404 })
   expect([await scrape("first-metrics-token"), await scrape("second-metrics-token")]).toEqual([401, 200])
 
   write({ upstreams: { cohere: { apiKey: { file: join(dir, "missing") } } } })
   await reload(/The settings were not read again, and the former ones stay in force: .*missing, which does not exist/)
   const after = rerank("acme/second")
   expect(await upstream.answer()).toBe("Bearer second-key")
-  expect(await after).toBe(200)
+  expect(await after).toEqual({ status: 200, cost: 2 })
   expect(logged).not.toMatch(/(first|second)-(key|metrics-token)/)
 
   gateway.signal("SIGTERM")

@@ -10,7 +10,7 @@
  */
 import { type Duration, Effect, type Redacted, type Schema, type Stream } from "effect"
 import type { DataPolicy } from "./DataPolicy.ts"
-import type { Model } from "./Model.ts"
+import type { Model, VideoModel } from "./Model.ts"
 import type { MicroCredits } from "./MicroCredits.ts"
 import type { Passthrough } from "./Passthrough.ts"
 import type { Charge, PerSearchUnit, PerSecond, PerToken, PerVideo } from "./Pricing.ts"
@@ -200,6 +200,12 @@ export interface TranscriptionOffer extends OfferBase, Ignoring<TranscriptionReq
 export interface VideoOffer extends OfferBase, Ignoring<VideoRequest> {
   readonly kind: "video"
   readonly pricing: PerSecond | PerVideo
+  /**
+   * The model that the adapter made the offer of. A job keeps its price and parameters, and is
+   * polled and charged by an offer that is made of them, even if the model has changed or is no
+   * longer offered. Default: a job is polled and charged by the offer that there is then.
+   */
+  readonly model?: VideoModel
   readonly capabilities: VideoCapabilities
   /** The most that the request can cost. */
   readonly quote: (request: VideoRequest) => MicroCredits

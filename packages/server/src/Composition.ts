@@ -357,6 +357,8 @@ export interface Options extends DataOptions, ObjectOptions, RedisOptions {
    * The providers on which callers may delete files with a provider key. Default: none.
    */
   readonly fileProviders?: FileApis | undefined
+  /** See `Reload`. */
+  readonly makeVideoOffer?: Reload.Reloaded["makeVideoOffer"]
   /**
    * Makes the page of `/metrics` of the one of this process, such as one page of several processes.
    * Default: that one.
@@ -379,6 +381,7 @@ export const layerUploads = (dataDir: string) => inFolder(dataDir, "uploads", Up
 /** The whole service, over the HTTP server in the context. */
 export const layer = ({
   fileProviders = {},
+  makeVideoOffer,
   metricsPage = identity,
   objectStoreUrl,
   offers,
@@ -402,7 +405,7 @@ export const layer = ({
     Layer.provide(counters(redisUrl)),
     Layer.provide([Readiness.layer, Scrape.layer]),
     Layer.provideMerge(layerStores(data)),
-    Layer.provideMerge(Reload.layer({ offers, fileProviders })),
+    Layer.provideMerge(Reload.layer({ offers, fileProviders, makeVideoOffer })),
     Layer.provide([Layer.succeed(StaticSite.StaticSite, web), Layer.succeed(MetricsPage, metricsPage)])
   )
 }

@@ -18,6 +18,11 @@ export interface Reloaded {
   readonly offers: Offers
   /** The providers on which callers may delete files with a provider key. Default: none. */
   readonly fileProviders?: FileApis | undefined
+  /**
+   * Makes the offer for video jobs whose model has changed since they were accepted, or is no
+   * longer offered. Default: these jobs use the present offer of the model, or fail without one.
+   */
+  readonly makeVideoOffer?: ModelCatalog.MakeVideoOffer | undefined
   /** The secrets of the settings. */
   readonly secrets: Secrets
 }
@@ -33,8 +38,8 @@ interface Live {
   readonly secrets: Secrets
 }
 
-const liveOf = ({ fileProviders = {}, offers, secrets }: Reloaded): Live => ({
-  catalog: ModelCatalog.make(offers),
+const liveOf = ({ fileProviders = {}, makeVideoOffer, offers, secrets }: Reloaded): Live => ({
+  catalog: ModelCatalog.make(offers, makeVideoOffer),
   fileProviders,
   secrets
 })

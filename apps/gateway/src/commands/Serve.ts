@@ -83,12 +83,13 @@ const layerService = Effect.fnUntraced(function* (
     gracefulShutdownTimeout: shutdownTimeout
   })
   return Layer.unwrap(
-    Effect.map(Offered, ({ fileProviders, offers }) =>
+    Effect.map(Offered, ({ fileProviders, makeVideoOffer, offers }) =>
       GatewayServer.layer({
         databaseConnections,
         databaseUrl,
         dataDir,
         fileProviders,
+        makeVideoOffer,
         migrate,
         objectStoreUrl,
         offers,

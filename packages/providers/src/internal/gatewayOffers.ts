@@ -354,6 +354,7 @@ const video = (
     provider: upstream.name,
     credential: upstream.credential,
     pricing: model.pricing,
+    model,
     capabilities,
     passthrough,
     ignored: (request) => ignored(request, capabilities, model.publicId),

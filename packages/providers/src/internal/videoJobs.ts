@@ -145,6 +145,7 @@ export const offer = <Handle extends JobHandle>(
     provider: upstream.name,
     credential: upstream.credential,
     pricing: model.pricing,
+    model,
     capabilities,
     passthrough,
     ignored: input.ignored ?? ((request) => ignored(request, capabilities, model.publicId)),

@@ -30,6 +30,7 @@ import { ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as AllowedProviderKeys from "../routing/AllowedProviderKeys.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import * as Warnings from "../routing/Warnings.ts"
+import * as AcceptedModel from "../video/AcceptedModel.ts"
 import * as VideoAcceptance from "../video/VideoAcceptance.ts"
 import type { Candidate } from "../video/VideoCandidate.ts"
 import * as Wire from "../video/VideoJob.ts"
@@ -53,6 +54,7 @@ const toCandidate = (
     upstream_model: offer.upstreamId,
     credential: credential.id,
     cost_micro: offer.quote(request),
+    ...(offer.model === undefined ? {} : { model: AcceptedModel.of(offer.model) }),
     ...(complete.duration === undefined ? {} : { duration: complete.duration }),
     generate_audio: complete.generate_audio,
     ...(isFreeTier && !AllowedProviderKeys.usesProviderKey({ credential, offer }) ? { is_free_tier: true } : {}),

@@ -1,6 +1,7 @@
 /** The available models, and the offers of each. */
 import type { Kind, Offer, Offers, RerankOffer, TranscriptionOffer, VideoOffer } from "@model-gateway/offers/Offer"
-import { Context, Layer } from "effect"
+import type { VideoModel } from "@model-gateway/offers/Model"
+import { Context, Effect, Layer } from "effect"
 import * as CheckedOffer from "./CheckedOffer.ts"
 
 /** A model and its offers, in the order of the catalog. */
@@ -13,6 +14,12 @@ export interface Entry<out O extends Offer = Offer> {
   readonly kind: O["kind"]
   readonly offers: readonly [O, ...ReadonlyArray<O>]
 }
+
+/**
+ * Makes the offer of a provider for a video model. Undefined if the gateway does not have the
+ * provider, or if it cannot offer the model.
+ */
+export type MakeVideoOffer = (provider: string, model: VideoModel) => Effect.Effect<VideoOffer | undefined>
 
 /** The catalog. */
 export class ModelCatalog extends Context.Service<
@@ -30,6 +37,8 @@ export class ModelCatalog extends Context.Service<
     readonly all: ReadonlyArray<Entry>
     /** Every video model, in the order of the offers. */
     readonly videos: ReadonlyArray<Entry<VideoOffer>>
+    /** For jobs whose model has changed since they were accepted. */
+    readonly makeVideoOffer: MakeVideoOffer
   }
 >()("@model-gateway/server/routing/ModelCatalog") {}
 
@@ -61,7 +70,10 @@ const find = <O extends Offer>(entries: ReadonlyMap<string, Entry<O>>, id: strin
 }
 
 /** Makes the catalog. Offers with the same `publicId` and kind are offers of one model. */
-export const make = (offers: Offers): ModelCatalog["Service"] => {
+export const make = (
+  offers: Offers,
+  makeVideoOffer: MakeVideoOffer = () => Effect.undefined
+): ModelCatalog["Service"] => {
   const rerank = entriesOf(offers, (offer) => offer.kind === "rerank", CheckedOffer.rerank)
   const transcription = entriesOf(offers, (offer) => offer.kind === "transcription", CheckedOffer.transcription)
   const video = entriesOf(offers, (offer) => offer.kind === "video", CheckedOffer.video)
@@ -72,7 +84,9 @@ export const make = (offers: Offers): ModelCatalog["Service"] => {
     video: (id) => find(video, id),
     kindsOf: (id) => [rerank, transcription, video].flatMap((entries) => find<Offer>(entries, id)?.kind ?? []),
     all,
-    videos: [...video.values()]
+    videos: [...video.values()],
+    makeVideoOffer: (provider, model) =>
+      Effect.map(makeVideoOffer(provider, model), (offer) => offer && CheckedOffer.video(offer))
   })
 }
 
@@ -88,7 +102,8 @@ export const delegate = (current: () => ModelCatalog["Service"]): ModelCatalog["
     },
     get videos() {
       return current().videos
-    }
+    },
+    makeVideoOffer: (provider, model) => current().makeVideoOffer(provider, model)
   })
 
 /** The catalog of the given offers. */

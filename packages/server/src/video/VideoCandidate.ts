@@ -8,12 +8,14 @@
  */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { VideoOffer } from "@model-gateway/offers/Offer"
-import { Effect, Schema } from "effect"
+import type { JobHandle } from "@model-gateway/offers/Video"
+import { Effect, Equal, Schema } from "effect"
 import type * as Routing from "../routing/Candidate.ts"
 import * as ProviderKeys from "../access/ProviderKeys.ts"
 import type { ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as Warnings from "../routing/Warnings.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
+import * as AcceptedModel from "./AcceptedModel.ts"
 
 /** An offer that may make the video. */
 export const Candidate = Schema.Struct({
@@ -34,6 +36,11 @@ export const Candidate = Schema.Struct({
    * charged to it.
    */
   is_free_tier: Schema.optionalKey(Schema.Boolean),
+  /**
+   * The model that the job was accepted with. Absent: the offer states none, or the job was accepted
+   * before jobs kept it.
+   */
+  model: Schema.optionalKey(AcceptedModel.AcceptedModel),
   /** What this provider ignores of the request. Absent: nothing. */
   warnings: Schema.optionalKey(Schema.Array(Schema.String))
 })
@@ -103,12 +110,11 @@ export const nextCandidate = (job: Position, isRefused: boolean): NextCandidate 
 }
 
 /** What says which offer and which credential a job is at. */
-export interface CurrentCandidate {
+export interface CurrentCandidate extends Position {
   readonly workspaceId: string
   readonly model: string
-  readonly provider: string
-  readonly upstreamModel: string
-  readonly credential: string | null
+  /** Null: no upstream has accepted the job. */
+  readonly handle: JobHandle | null
 }
 
 /** Whether the job was submitted with a provider key, not with the gateway's credential. */
@@ -125,19 +131,37 @@ export const goneError = (job: CurrentCandidate): string =>
  * Makes the lookup of a job's current candidate: the offer that the job is at, with the credential
  * that it was submitted with. Undefined if they are gone.
  *
+ * The offer is that of the model that the job was accepted with. If the model has left the catalog,
+ * a job that an upstream has is finished, and one that no upstream has yet is not submitted.
+ *
  * This is the one place that turns the id of a job's credential into the credential.
  */
-export const lookup = (catalog: ModelCatalog["Service"], providerKeys: ProviderKeys.ProviderKeys["Service"]) =>
-  Effect.fnUntraced(function* (
+export const lookup = (catalog: ModelCatalog["Service"], providerKeys: ProviderKeys.ProviderKeys["Service"]) => {
+  const offerOf = Effect.fnUntraced(function* (
+    job: CurrentCandidate,
+    isUsable: (offer: VideoOffer) => boolean
+  ): Effect.fn.Return<VideoOffer | undefined> {
+    const present = catalog
+      .video(job.model)
+      ?.offers.find(
+        (offer) => offer.provider === job.provider && offer.upstreamId === job.upstreamModel && isUsable(offer)
+      )
+    const accepted = job.candidates[positionOf(job)]?.model
+    if (accepted === undefined || (present === undefined && job.handle === null)) return present
+    if (present?.model !== undefined && Equal.equals(AcceptedModel.of(present.model), accepted)) return present
+    const model = AcceptedModel.toModel(accepted, job.upstreamModel)
+    const made = model && (yield* catalog.makeVideoOffer(job.provider, model))
+    return made !== undefined && isUsable(made) ? made : present
+  })
+
+  return Effect.fnUntraced(function* (
     job: CurrentCandidate
   ): Effect.fn.Return<Routing.Candidate<VideoOffer> | undefined, StorageError> {
-    const offers = (catalog.video(job.model)?.offers ?? []).filter(
-      ({ provider, upstreamId }) => provider === job.provider && upstreamId === job.upstreamModel
-    )
     const isByok = usesProviderKey(job)
-    const offer = isByok
-      ? offers[0]
-      : offers.find(({ credential }) => job.credential === null || job.credential === credential?.id)
+    const offer = yield* offerOf(
+      job,
+      ({ credential }) => isByok || job.credential === null || job.credential === credential?.id
+    )
     if (offer === undefined) return undefined
     const credential =
       isByok && job.credential !== null
@@ -145,3 +169,4 @@ export const lookup = (catalog: ModelCatalog["Service"], providerKeys: ProviderK
         : offer.credential
     return credential === undefined ? undefined : { offer, credential }
   })
+}

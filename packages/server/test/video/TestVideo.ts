@@ -231,6 +231,8 @@ export const submit = Effect.fnUntraced(function* (
     readonly credential?: string
     /** Default: `test`. */
     readonly provider?: string
+    /** The model that the first candidate was accepted with. Default: none is stored. */
+    readonly accepted?: Candidate["model"]
     readonly callbackUrl?: string
   }
 ) {
@@ -240,7 +242,12 @@ export const submit = Effect.fnUntraced(function* (
       owner: by,
       request: { model: "test/film", prompt: "a harbor", duration: 5, ...more?.request },
       candidates: [
-        { ...atFirst, provider: more?.provider ?? "test", credential: more?.credential ?? "gateway" },
+        {
+          ...atFirst,
+          provider: more?.provider ?? "test",
+          credential: more?.credential ?? "gateway",
+          ...(more?.accepted === undefined ? {} : { model: more.accepted })
+        },
         ...(more?.fallbacks ?? [])
       ],
       callbackUrl: more?.callbackUrl ?? null,
