@@ -36,7 +36,10 @@ const removeDead = Effect.fnUntraced(function* (shared: string, { onDead }: Opti
   const path = yield* Path.Path
   const removeIfDead = Effect.fnUntraced(function* (entry: string) {
     const folder = path.join(shared, entry)
-    const { mtime, type } = yield* fs.stat(folder)
+    const found = yield* Effect.catchReason(fs.stat(folder), "PlatformError", "NotFound", () => Effect.undefined)
+    // Its process has renamed or removed it since the folders were listed.
+    if (found === undefined) return
+    const { mtime, type } = found
     if (entry.startsWith(unfinished)) {
       const changed = Option.match(mtime, { onNone: () => Infinity, onSome: (date) => date.getTime() })
       if ((yield* Clock.currentTimeMillis) - changed < unfinishedFor) return

@@ -1,7 +1,7 @@
 import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
 import * as CallProcesses from "@model-gateway/offers/CallProcesses"
-import { Effect, Exit, FileSystem, Layer, Option, Scope, Stream } from "effect"
+import { Effect, Exit, FileSystem, Layer, Logger, Option, Scope, Stream } from "effect"
 import { layerWebCrypto } from "effect/crypto/SecureRandom"
 import { ChildProcess } from "effect/process"
 import { TestClock } from "effect/testing"
@@ -118,6 +118,23 @@ describe("ProcessFolder", () => {
       for (const folder of [own, other, `${own}/data`]) expect((yield* fs.stat(folder)).mode & 0o777).toBe(0o700)
     }).pipe(Effect.scoped, Effect.provide(services))
   )
+
+  it.effect("says nothing of a folder that its process renames meanwhile", () => {
+    const logged: Array<unknown> = []
+    return Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const shared = yield* temporaryFolder
+      const listing = {
+        ...fs,
+        readDirectory: (path: string) => Effect.map(fs.readDirectory(path), (names) => [...names, "new-renamed"])
+      }
+      yield* Effect.provideService(ProcessFolder.make(shared), FileSystem.FileSystem, listing)
+      expect(logged).toEqual([])
+    }).pipe(
+      Effect.scoped,
+      Effect.provide([services, Logger.layer([Logger.make(({ message }) => void logged.push(message))])])
+    )
+  })
 
   it.effect("gives each running process its own folder, and removes dead ones every 15 seconds", () =>
     Effect.gen(function* () {
