@@ -130,8 +130,7 @@ describe("the files of a certificate", () => {
       yield* look()
       assert.deepStrictEqual(applied, [])
       writeFileSync(files.key, next.key)
-      yield* look()
-      yield* look()
+      yield* Effect.repeat(look(), { until: () => applied.length > 0 })
       assert.deepStrictEqual(
         applied.map(({ cert }) => cert),
         [next.cert]
