@@ -1,6 +1,6 @@
 // Makes the folder that is published, `bundle`: the executable with all of its libraries, except the
-// one with native code. `pnpm pack` runs it (`prepack`). It needs a build of all packages and of the
-// sample. Decision 22 has the reasons and the figures.
+// one with native code. It is the last step of the build, and what clones and tests start, too.
+// Decision 22 has the reasons and the figures.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path"
@@ -122,9 +122,18 @@ copy(join(root, "apps/sample/dist/web"), "page")
 copy(join(here, "README.md"), "README.md")
 copy(join(root, "LICENSE"), "LICENSE")
 
-const { description, engines, homepage, license, name, publishConfig, repository, type, version } = readJson(
-  join(here, "package.json")
-)
+const {
+  description,
+  engines,
+  homepage,
+  license,
+  name,
+  optionalDependencies,
+  publishConfig,
+  repository,
+  type,
+  version
+} = readJson(join(here, "package.json"))
 const manifest = {
   name,
   version,
@@ -135,7 +144,7 @@ const manifest = {
   type,
   engines,
   bin: { "model-gateway": "./dist/main.js" },
-  optionalDependencies: { [native]: readJson(join(sandbox, "package.json")).dependencies[native] },
+  optionalDependencies,
   publishConfig: { access: publishConfig.access }
 }
 writeFileSync(join(to, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)

@@ -16,7 +16,6 @@ import * as RedisUrl from "@model-gateway/server/RedisUrl"
 import * as Setting from "@model-gateway/settings/Setting"
 import { type Config, Duration, JsonSchema, type Option, Schema } from "effect"
 import { Flag } from "effect/cli"
-import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as Database from "./Database.ts"
 import * as ModelSettings from "./ModelSettings.ts"
@@ -325,11 +324,8 @@ export const config: Config.Config<Settings> = Setting.config(declarations)
 /** Every setting, under its key in the settings file. */
 export const all = { ...declarations, ...GatewayServerConfig.declarations } satisfies Setting.Group
 
-/** The page of the sample: what the sample built in a clone, a copy in the published package. */
-const pages = ["../../sample/dist/web", "../page"].map((path) => fileURLToPath(new URL(path, import.meta.url)))
-
-/** The folder of that page; undefined if only the gateway was built. */
-export const samplePage = pages.find((page) => existsSync(page))
+/** The folder of the sample's page, in the bundle. */
+export const samplePage = fileURLToPath(new URL("../page", import.meta.url))
 
 /** Names the settings file; a flag of every command. */
 export const configFlag = Flag.String("config").pipe(

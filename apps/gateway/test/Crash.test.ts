@@ -7,12 +7,12 @@ import { once } from "node:events"
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
+import { executable } from "@model-gateway/test-services/GatewayProcess"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { firstKey, folder, serve } from "./Executable.ts"
 import { type Answer, send, startUpstreams } from "./Fleet.ts"
 
-const main = fileURLToPath(new URL("../dist/main.js", import.meta.url))
 const fixture = fileURLToPath(new URL("fixtures/crashing.mjs", import.meta.url))
 
 const secret = "mg_sk_4gT6hVq8ZxW2rN5mB7cJ9kL3pQ1sD0fY8aE4u"
@@ -230,7 +230,7 @@ describe("a process that is killed", { timeout: 120_000 }, () => {
 
 /** Serves with the given streams, and tells when it listens. */
 const detached = (dataDir: string): ChildProcess => {
-  const child = spawn(process.execPath, [main, "serve", "--port", "0", "--data-dir", dataDir], {
+  const child = spawn(process.execPath, [executable, "serve", "--port", "0", "--data-dir", dataDir], {
     env: childEnvironment(),
     stdio: ["ignore", "pipe", "pipe"]
   })
@@ -243,7 +243,7 @@ describe.skipIf(spawnSync("script", ["--version"]).error !== undefined)("a proce
     const dataDir = folder()
     const log = join(dataDir, "stderr")
     // Only its standard input is a terminal.
-    const command = `exec '${process.execPath}' '${main}' serve --port 0 --data-dir '${dataDir}' > '${dataDir}/stdout' 2> '${log}'`
+    const command = `exec '${process.execPath}' '${executable}' serve --port 0 --data-dir '${dataDir}' > '${dataDir}/stdout' 2> '${log}'`
     const terminal = spawn("script", ["--quiet", "--command", command, "/dev/null"], {
       stdio: ["pipe", "ignore", "ignore"]
     })

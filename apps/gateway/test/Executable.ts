@@ -4,11 +4,9 @@ import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
+import { executable } from "@model-gateway/test-services/GatewayProcess"
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest"
-
-const main = fileURLToPath(new URL("../dist/main.js", import.meta.url))
 
 /** How a process ended. */
 export interface Ended {
@@ -63,7 +61,7 @@ export const start = (
   nodeOptions: ReadonlyArray<string> = [],
   atEnd: AtEnd = onTestFinished
 ): Running => {
-  const child = spawn(process.execPath, [...nodeOptions, main, ...args], {
+  const child = spawn(process.execPath, [...nodeOptions, executable, ...args], {
     env: { ...childEnvironment(), ...environment },
     stdio: ["ignore", "pipe", "pipe"]
   })

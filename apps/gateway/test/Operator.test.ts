@@ -1,7 +1,7 @@
 import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
+import { executable } from "@model-gateway/test-services/GatewayProcess"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { fileURLToPath } from "node:url"
 import { Schema } from "effect"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { database, run } from "./Commands.ts"
@@ -214,8 +214,7 @@ describe("the commands of an operator", () => {
   })
 
   it("end quietly when the reader of their output stops reading, and serve goes on", async () => {
-    const main = fileURLToPath(new URL("../dist/main.js", import.meta.url))
-    const child = spawn(process.execPath, [main, "serve", "--port", "0", "--data-dir", folder()], {
+    const child = spawn(process.execPath, [executable, "serve", "--port", "0", "--data-dir", folder()], {
       env: childEnvironment(),
       stdio: ["ignore", "pipe", "pipe"]
     })

@@ -3,11 +3,9 @@ import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Gateway } from "@model-gateway/core"
 import { NodeGateway } from "@model-gateway/node"
+import { executable } from "@model-gateway/test-services/GatewayProcess"
 import { Effect, FileSystem, Redacted } from "effect"
-import { fileURLToPath } from "node:url"
 import { sample, start } from "./Processes.ts"
-
-const gateway = fileURLToPath(new URL("./dist/main.js", import.meta.resolve("@model-gateway/gateway/package.json")))
 
 /**
  * A gateway on a free port with a folder of its own, and the two keys that its first run prints.
@@ -16,7 +14,7 @@ const serve = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const folder = yield* fs.makeTempDirectoryScoped()
   const args = ["serve", "--port", "0", "--data-dir", `${folder}/.data`]
-  const { output, said } = yield* start(gateway, args, { cwd: folder, env: { MODEL_GATEWAY_FIRST_KEYS: "stdout" } })
+  const { output, said } = yield* start(executable, args, { cwd: folder, env: { MODEL_GATEWAY_FIRST_KEYS: "stdout" } })
   const printed = (pattern: RegExp) =>
     Effect.map(said(pattern), () => {
       const [found] = output().match(pattern) ?? []

@@ -7,13 +7,10 @@ import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
+import { executable } from "@model-gateway/test-services/GatewayProcess"
 import { trust } from "./doubles.ts"
 import * as Watch from "./watch.ts"
-
-/** The executable of this checkout. */
-export const builtGateway = fileURLToPath(new URL("../../../apps/gateway/dist/main.js", import.meta.url))
 
 /** The heap limit of the process. */
 export const heapMebibytes = 512
@@ -30,7 +27,7 @@ export const unlimited: Settings = {
 }
 
 export interface Options {
-  /** The `main.js` to run. Default: {@link builtGateway}. */
+  /** The `main.js` to run. Default: that of this checkout. */
   readonly main?: string | undefined
   readonly settings?: Settings | undefined
   /** The content of the settings file: upstreams, models, URLs of databases. Default: no file. */
@@ -96,7 +93,7 @@ export const start = async (options: Options = {}): Promise<Gateway> => {
       "--expose-gc",
       `--max-old-space-size=${heapMebibytes}`,
       `--import=${new URL("./preload.ts", import.meta.url).href}`,
-      options.main ?? builtGateway,
+      options.main ?? executable,
       "serve",
       `--data-dir=${dataDir}`,
       "--port=0",

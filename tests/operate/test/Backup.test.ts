@@ -1,6 +1,7 @@
 /** Backups of the executable: with the real age, killed at any moment, and on a full disk. */
 import { agePrograms } from "@model-gateway/test-services/Age"
 import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
+import { executable } from "@model-gateway/test-services/GatewayProcess"
 import { execFile, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import {
@@ -13,7 +14,6 @@ import {
   truncateSync,
   writeFileSync
 } from "node:fs"
-import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -21,10 +21,6 @@ import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest"
 
 const exec = promisify(execFile)
-const main = join(
-  dirname(createRequire(import.meta.url).resolve("@model-gateway/gateway/package.json")),
-  "dist/main.js"
-)
 
 /** Runs a command to its end. */
 const run = async (...args: ReadonlyArray<string>) => {
@@ -33,7 +29,7 @@ const run = async (...args: ReadonlyArray<string>) => {
     readonly stdout: string
     readonly stderr: string
   }>((resolve) => {
-    const child = spawn(process.execPath, [main, ...args], {
+    const child = spawn(process.execPath, [executable, ...args], {
       env: childEnvironment(),
       stdio: ["ignore", "pipe", "pipe"]
     })
@@ -48,7 +44,7 @@ const run = async (...args: ReadonlyArray<string>) => {
 
 /** Runs a command and kills it as soon as something is true, which must be before it ends. */
 const killWhen = async (isTrue: () => boolean, ...args: ReadonlyArray<string>) => {
-  const child = spawn(process.execPath, [main, ...args], { env: childEnvironment(), stdio: "ignore" })
+  const child = spawn(process.execPath, [executable, ...args], { env: childEnvironment(), stdio: "ignore" })
   const closed = once(child, "close")
   while (!isTrue()) {
     if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode} before it could be killed`)

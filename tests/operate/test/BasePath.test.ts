@@ -1,14 +1,11 @@
 // The page and the API reference below a base path, in a browser.
 import { launchOptions } from "@model-gateway/test-services/Chromium"
-import { start } from "@model-gateway/test-services/GatewayProcess"
+import { executable, start } from "@model-gateway/test-services/GatewayProcess"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { chromium } from "playwright-core"
 import { expect, it, onTestFinished } from "vitest"
-
-const main = fileURLToPath(new URL("../../../apps/gateway/dist/main.js", import.meta.url))
 
 const launch = launchOptions()
 
@@ -16,7 +13,9 @@ it.skipIf(launch === undefined)(
   "the page and the reference load everything, and the page reaches the API",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "base-path-"))
-    const gateway = start(process.execPath, [main, "serve", "--port", "0", "--base-path", "/gateway"], { cwd: folder })
+    const gateway = start(process.execPath, [executable, "serve", "--port", "0", "--base-path", "/gateway"], {
+      cwd: folder
+    })
     const browser = await chromium.launch(launch)
     onTestFinished(async () => {
       await browser.close()

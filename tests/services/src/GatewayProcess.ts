@@ -93,19 +93,17 @@ export interface Executable {
   readonly node: string
 }
 
-const built: Executable = {
-  main: fileURLToPath(new URL("../../../apps/gateway/dist/main.js", import.meta.url)),
-  node: process.execPath
-}
-
 /**
- * The built executable, on a free port. `settings` are environment variables. A package whose tests
- * call it has `@model-gateway/gateway` as a devDependency, so that it is built first.
+ * What the build of the gateway makes, and a release publishes. A package whose tests start it has
+ * `@model-gateway/gateway` as a devDependency, so that it is built first.
  */
+export const executable = fileURLToPath(new URL("../../../apps/gateway/bundle/dist/main.js", import.meta.url))
+
+/** Serves on a free port. `settings` are environment variables. */
 export const startGateway = async (
   dataDir: string,
   settings: Readonly<Record<string, string>> = {},
-  { main, node }: Executable = built
+  { main, node }: Executable = { main: executable, node: process.execPath }
 ): Promise<Gateway> => {
   const running = start(node, [main, "serve", "--port", "0", "--data-dir", dataDir], { cwd: dataDir, env: settings })
   const [, origin = ""] = await running.prints(/Model gateway at (http:\/\/127\.0\.0\.1:\d+)\/api\/v1/)

@@ -54,10 +54,7 @@ export const libraries: ReadonlyArray<Package> = readdirSync(join(root, "package
 /** The package of the executable. */
 export const gateway: Package = read("gateway", join(root, "apps/gateway"))
 
-/**
- * Packs a package into a folder, and returns the tarball's path. It must be built. The executable is
- * bundled first (5 seconds), in a folder of its own in the repository: do it once at a time.
- */
+/** Packs a package into a folder, and returns the tarball's path. It must be built. */
 export const pack = async ({ folder, name }: Package, to: string): Promise<string> => {
   const tarball = join(to, `${name}.tgz`)
   await succeed("pnpm", ["pack", "--out", tarball], { cwd: folder })

@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
 import { fileURLToPath } from "node:url"
 import { milliseconds } from "../attacks/attack.ts"
-import { builtGateway } from "../gateway.ts"
+import { executable } from "@model-gateway/test-services/GatewayProcess"
 import { mutatedBytes, mutatedJson, oddText } from "./mutations.ts"
 import * as Random from "./random.ts"
 
@@ -277,7 +277,7 @@ const runOne = async (sample: Sample, { main, patience }: Options): Promise<Outc
     const config = sample.file === undefined ? [] : ["--config=settings.json"]
     if (sample.file !== undefined) writeFileSync(join(folder, "settings.json"), sample.file)
     const startedAt = performance.now()
-    const args = [main ?? builtGateway, "serve", ...config, ...sample.flags, "--port=0"]
+    const args = [main ?? executable, "serve", ...config, ...sample.flags, "--port=0"]
     const child = spawn(process.execPath, args, {
       cwd: folder,
       env: { ...sample.variables, ...childEnvironment() },

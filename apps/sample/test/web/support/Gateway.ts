@@ -5,9 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
-import { fileURLToPath } from "node:url"
-
-const main = fileURLToPath(new URL("./dist/main.js", import.meta.resolve("@model-gateway/gateway/package.json")))
+import { executable } from "@model-gateway/test-services/GatewayProcess"
 
 export interface Gateway {
   readonly origin: string
@@ -24,7 +22,7 @@ export interface Gateway {
 
 /** Starts a process and collects its output. */
 const start = (dataDir: string, port: string, flags: ReadonlyArray<string>) => {
-  const child = spawn(process.execPath, [main, "serve", "--port", port, "--data-dir", dataDir, ...flags], {
+  const child = spawn(process.execPath, [executable, "serve", "--port", port, "--data-dir", dataDir, ...flags], {
     env: childEnvironment(),
     stdio: ["ignore", "pipe", "pipe"]
   })
