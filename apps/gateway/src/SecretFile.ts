@@ -35,14 +35,17 @@ const problemOf = (cause: unknown): string => {
 
 /**
  * Whether a text must be a path. Any other may be the secret, given in place of its file. A secret
- * may begin as a path does, but no folder has its name.
+ * may begin as a path does, but it is in no folder. A forgotten mount leaves only the first folders
+ * of a path.
  */
-const isPath = (text: string): boolean => {
-  if (!isAbsolute(text) && !/^\.{1,2}\//.test(text)) return false
-  if (statOf(text) !== undefined) return true
-  const folder = dirname(text)
+const isPath = (text: string): boolean =>
+  (isAbsolute(text) || /^\.{1,2}\//.test(text)) && (statOf(text) !== undefined || isBelowFolder(text))
+
+/** Whether a folder of the path exists, besides the root. */
+const isBelowFolder = (path: string): boolean => {
+  const folder = dirname(path)
   const isRoot = dirname(folder) === folder
-  return !isRoot && statOf(folder)?.isDirectory() === true
+  return !isRoot && (statOf(folder)?.isDirectory() === true || isBelowFolder(folder))
 }
 
 const statOf = (path: string): Stats | undefined => {

@@ -138,6 +138,8 @@ describe("the file of a secret", () => {
       `${variable} in the environment names the file ${file}, which ${problem}.`
     const missing = join(dir, "missing")
     expect(await of(missing)).toBe(named(missing, "does not exist"))
+    const withoutFolder = join(dir, "no", "folder", "missing")
+    expect(await of(withoutFolder)).toBe(named(withoutFolder, "does not exist"))
     expect(await of(join(dir, "folder"))).toBe(named(join(dir, "folder"), "is not a regular file"))
     const [empty, long, binary] = [
       secretFile("\n"),
