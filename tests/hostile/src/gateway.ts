@@ -70,12 +70,20 @@ export interface Gateway {
   readonly stop: () => Promise<void>
 }
 
+/** The time that a start may take on a busy machine, in milliseconds. */
+const startLimit = 60_000
+
+/** Waits until the output matches. Ends the process if it does not. */
 const printed = async (child: ChildProcess, output: () => string, pattern: RegExp): Promise<RegExpExecArray> => {
+  const signal = AbortSignal.timeout(startLimit)
   for (;;) {
     const match = pattern.exec(output())
     if (match !== null) return match
-    if (child.exitCode !== null || child.stdout === null) throw new Error(`The gateway did not start:\n${output()}`)
-    await Promise.race([once(child.stdout, "data"), once(child, "close")])
+    if (signal.aborted || child.exitCode !== null || child.stdout === null) {
+      child.kill("SIGKILL")
+      throw new Error(`The gateway did not print ${pattern} at its start:\n${output()}`)
+    }
+    await Promise.race([once(child.stdout, "data", { signal }), once(child, "close")]).catch(() => {})
   }
 }
 
@@ -128,7 +136,7 @@ export const start = async (options: Options = {}): Promise<Gateway> => {
   )
   const key = async (pattern: RegExp): Promise<string> =>
     options.dataDir === undefined ? ((await printed(child, all, pattern))[1] ?? "") : ""
-  const workspace = await key(/\n +workspace +(\S+)/)
+  const workspace = await key(/workspace {2,}([\w-]+)/)
   const managementKey = await key(/management key +(mg_mk_\w+)/)
   const apiKey = await key(/ordinary key +(mg_sk_\w+)/)
   const watch = await Watch.start(Number(port), child.pid ?? 0)

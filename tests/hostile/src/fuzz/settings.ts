@@ -1,7 +1,8 @@
 /**
  * `pnpm hostile fuzz-settings`: starts the executable with random settings, from a seed: flags,
  * variables and settings files, of which most are wrong in some way. It either serves, or ends with
- * status 1 and an error that names a setting, and never shows a secret.
+ * an error that names a setting, and never shows a secret. The status is 2 if the flags themselves
+ * are wrong, as with one that does not exist or is given twice, else 1.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -68,6 +69,8 @@ export interface Sample {
   /** Names of which an error must contain one. */
   readonly names: ReadonlyArray<string>
   readonly secrets: ReadonlyArray<string>
+  /** The exit status if it is refused. */
+  readonly refusal: 1 | 2
 }
 
 /** Settings that could lead out of this machine, or write outside of the run's folder. */
@@ -195,6 +198,7 @@ export const make = (seed: number, number: number): Sample => {
   const variables: Record<string, string> = { TEAM_KEY: "secret-of-the-team" }
   const entries: Array<readonly [string, unknown]> = []
   const names: Array<string> = []
+  let isMisused = false
   for (let count = random.below(4); count > 0; count--) {
     const setting = random.pickOr<Setting | undefined>(settings, undefined)
     if (setting === undefined || setting.key === "port") continue
@@ -243,10 +247,14 @@ export const make = (seed: number, number: number): Sample => {
       "--config=."
     ])
     flags.push(flag)
+    if (!flag.startsWith("--config=")) isMisused = true
     names.push(flag.split("=", 1)[0] ?? flag, "host", "log-level", "config", "nowhere.json", "The settings file")
   }
   const given = JSON.stringify([flags, variables, file?.toString("latin1") ?? ""])
-  return { number, flags, variables, file, names, secrets: [...new Set(given.match(secretPattern) ?? [])] }
+  const secrets = [...new Set(given.match(secretPattern) ?? [])]
+  const flagNames = [...(file === undefined ? [] : ["--config"]), ...flags.map((flag) => flag.split("=", 1)[0])]
+  if (new Set(flagNames).size < flagNames.length) isMisused = true
+  return { number, flags, variables, file, names, secrets, refusal: isMisused ? 2 : 1 }
 }
 
 /** How a run went. */
@@ -260,8 +268,8 @@ export interface Outcome {
 
 const stack = /\n\s+at .+:\d+:\d+\)?|node:internal|UnhandledPromiseRejection|Uncaught|\[object Object\]/
 
-const problemOf = ({ names, secrets }: Sample, code: number | null, output: string): string | undefined => {
-  if (code !== 1) return `ended with ${code ?? "a signal"}`
+const problemOf = ({ names, refusal, secrets }: Sample, code: number | null, output: string): string | undefined => {
+  if (code !== refusal) return `ended with ${code ?? "a signal"}`
   if (output.trim() === "") return "no error"
   if (stack.test(output)) return "a stack trace"
   if (output.length > 8000) return `an error of ${output.length} characters`
