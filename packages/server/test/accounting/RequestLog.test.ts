@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import { TestClock } from "effect/testing"
@@ -11,6 +11,14 @@ import * as Migrations from "../../src/storage/sql/Migrations.ts"
 import { databases } from "../TestDatabases.ts"
 import { createSqlite, layerClient } from "../TestStorage.ts"
 import { micro, outcome, payerWith, reserve } from "./TestPayer.ts"
+
+/**
+ * The entries of these numbers, in the order of their times. Each hundredth is for another model.
+ */
+const entries = (from: number, to: number) => `INSERT INTO usage_ledger
+  (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
+  WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${to})
+  SELECT 'gen-' || i, 'k', 'w', 'rerank', CASE i % 100 WHEN 0 THEN 'rare' ELSE 'common' END, 'p', 'm', 0, 0, 0, 0, i, i FROM n`
 
 describe.each(databases)("the request log on $name", ({ layer: stores }) => {
   const layer = RequestLog.layerSql.pipe(Layer.provideMerge(stores))
@@ -108,6 +116,37 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("deletes the requests that were admitted longer ago, however many, and leaves balance and activity", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const log = yield* RequestLog.RequestLog
+      const sql = yield* SqlClient
+      const { organizationId, payer } = yield* payerWith(10_000)
+      yield* sql.unsafe(entries(1, 250))
+      yield* TestClock.setTime(1000)
+      // Admitted in time, settled later.
+      const reserved = yield* reserve("gen-late", payer, 100)
+      yield* TestClock.setTime(5000)
+      yield* accounting.settle(reserved, outcome(10))
+      yield* accounting.settle(yield* reserve("gen-new", payer, 100), outcome(20))
+      const sums = Effect.all([
+        accounting.balanceOf(payer.workspaceId),
+        sql`SELECT * FROM usage_days ORDER BY key_hash`
+      ])
+      const before = yield* sums
+      const kept = sql`SELECT id FROM usage_ledger ORDER BY reserved_at, id`
+
+      expect(yield* log.purge(Duration.millis(4999))).toBe(0)
+      expect(yield* log.purge(Duration.millis(4751))).toBe(248)
+      expect(yield* kept).toEqual(["gen-249", "gen-250", "gen-late", "gen-new"].map((id) => ({ id })))
+      expect(yield* log.purge(Duration.millis(4000))).toBe(2)
+      expect(yield* log.purge(Duration.millis(3999))).toBe(1)
+      expect((yield* log.list(organizationId)).items.map(({ id }) => id)).toEqual(["gen-new"])
+      expect(yield* log.purge(Duration.zero)).toBe(0)
+      expect(yield* sums).toEqual(before)
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("lists the other requests if the counts, the attempts or a column of one cannot be read", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
@@ -137,14 +176,6 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
     }).pipe(Effect.provide(layer))
   )
 })
-
-/**
- * The entries of these numbers, in the order of their times. Each hundredth is for another model.
- */
-const entries = (from: number, to: number) => `INSERT INTO usage_ledger
-  (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
-  WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${to})
-  SELECT 'gen-' || i, 'k', 'w', 'rerank', CASE i % 100 WHEN 0 THEN 'rare' ELSE 'common' END, 'p', 'm', 0, 0, 0, 0, i, i FROM n`
 
 it.effect("continues before a time where a page ends at an entry of another organization", () =>
   Effect.gen(function* () {
