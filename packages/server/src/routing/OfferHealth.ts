@@ -4,8 +4,10 @@
  * that only these callers know.
  */
 import type { Reason } from "@model-gateway/offers/ProviderError"
+import { isProviderKey } from "../access/ProviderKeys.ts"
 import * as LruMap from "../internal/LruMap.ts"
 import * as CallStatistics from "./CallStatistics.ts"
+import { type Candidate, keyOf } from "./Candidate.ts"
 
 /** The end of a call. */
 export interface EndedCall {
@@ -54,13 +56,15 @@ const credentialOf = (outcome: EndedCall["outcome"]): Credential | undefined => 
   }
 }
 
-/** The offers that a process remembers, by the key of their circuit. */
+/** The offers that a process remembers. */
 export interface OfferHealth {
-  readonly of: (key: string) => Known | undefined
-  /** Records the end of a call. `millis` is how long a success took. */
-  readonly ended: (key: string, call: EndedCall, millis: number, isCounted: boolean) => void
-  /** Records when the circuit opened, or that it closed. */
-  readonly circuit: (key: string, openedAt: number | undefined) => void
+  /** Undefined: it was never called. */
+  readonly of: (candidate: Candidate) => Known | undefined
+  /** Records the end of a call. `seconds` is how long it took. */
+  readonly ended: (candidate: Candidate, call: EndedCall, seconds: number, isCounted: boolean) => void
+  /** Records that the circuit opened, in epoch milliseconds, unless it was open already. */
+  readonly opened: (candidate: Candidate, at: number) => void
+  readonly closed: (candidate: Candidate) => void
 }
 
 /** The maximum number of offers. Beyond it, the one without a call for longest is forgotten. */
@@ -70,7 +74,10 @@ const maxOffers = 500
 export const make = (): OfferHealth => {
   const offers = LruMap.make<string, Known>(maxOffers)
 
-  const known = (key: string): Known => {
+  /** Undefined for a call that is not counted. */
+  const known = (candidate: Candidate): Known | undefined => {
+    if (isProviderKey(candidate.credential)) return undefined
+    const key = keyOf(candidate)
     const found = offers.get(key)
     if (found !== undefined) return found
     const made: Known = {
@@ -85,17 +92,23 @@ export const make = (): OfferHealth => {
   }
 
   return {
-    of: offers.get,
-    ended: (key, call, millis, isCounted) => {
-      const offer = known(key)
+    of: (candidate) => offers.get(keyOf(candidate)),
+    ended: (candidate, call, seconds, isCounted) => {
+      const offer = known(candidate)
+      if (offer === undefined) return
       const isSuccess = call.outcome === "Success"
       offer.lastCall = call
       if (!isSuccess) offer.lastFailure = call
       offer.credential = credentialOf(call.outcome) ?? offer.credential
-      if (isCounted) offer.calls.record(call.at, isSuccess ? millis : undefined)
+      if (isCounted) offer.calls.record(call.at, isSuccess ? seconds * 1000 : undefined)
     },
-    circuit: (key, openedAt) => {
-      known(key).openedAt = openedAt
+    opened: (candidate, at) => {
+      const offer = known(candidate)
+      if (offer !== undefined) offer.openedAt ??= at
+    },
+    closed: (candidate) => {
+      const offer = known(candidate)
+      if (offer !== undefined) offer.openedAt = undefined
     }
   }
 }

@@ -2,9 +2,8 @@
  * Tries the candidates for a request in order until one answers, or fails in a way in which the
  * others would fail too (`ProviderError.canFallBack`).
  *
- * After several consecutive failures a candidate's circuit opens, and it is not called for a while.
- * A failure that the request itself caused does not count. Each attempt has a time limit, and so do
- * all attempts together. If no candidate answers, the error lists the attempts.
+ * A candidate whose circuit is open is not called ({@link Circuits}). Each attempt has a time limit,
+ * and so do all attempts together. If no candidate answers, the error lists the attempts.
  *
  * A call to an offer that takes a limited number at a time may have to wait ({@link OfferQueue}).
  * The wait is not part of any time limit. A call that cannot wait fails as if the offer were
@@ -13,17 +12,17 @@
 import type { Offer } from "@model-gateway/offers/Offer"
 import { canFallBack, Overloaded, ProviderError, type Reason, Timeout } from "@model-gateway/offers/ProviderError"
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
-import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
+import type * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import type { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
 import { isProviderKey } from "../access/ProviderKeys.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as RequestContext from "../http/RequestContext.ts"
-import * as LogEvent from "../log/LogEvent.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import * as Tracing from "../observability/Tracing.ts"
 import { type Candidate, keyOf } from "./Candidate.ts"
 import type { Observed } from "./Candidates.ts"
+import * as Circuits from "./Circuits.ts"
 import * as OfferHealth from "./OfferHealth.ts"
 import * as OfferQueue from "./OfferQueue.ts"
 
@@ -108,31 +107,6 @@ const weight = 0.2
 const blend = (old: number | undefined, seen: number): number =>
   old === undefined ? seen : old + weight * (seen - old)
 
-/** The longest time that an upstream can keep its circuit open with `Retry-After`. */
-const maxOpenDuration = Duration.minutes(5)
-
-/** Whether a failure indicates a problem of the offer or of the credential. */
-const countsAgainst = (offer: Offer, reason: Reason): boolean => {
-  switch (reason._tag) {
-    case "Timeout":
-      // If a model in this process is slow, the caller's request is the cause.
-      return offer.isInProcess !== true
-    case "InvalidRequest":
-    case "InputTooLarge":
-    case "Simulated":
-      return false
-    case "UnknownModel":
-    case "Unauthorized":
-    case "OutOfCredit":
-    case "RateLimited":
-    case "Overloaded":
-    case "Unavailable":
-    case "ConnectionLost":
-    case "BadResponse":
-      return true
-  }
-}
-
 /**
  * Whether the provider bills a failed attempt. It does not bill what it rejected, nor what it never
  * received. After a lost or broken answer nobody knows. Of several calls it bills those it
@@ -145,9 +119,6 @@ const billedOf = ({ isPartlyBilled, reason, status }: ProviderError): ProviderAt
   (reason._tag === "BadResponse" && (status === undefined || status < 400))
     ? "unknown"
     : "no"
-
-const retryAfterOf = (reason: Reason): Duration.Duration | undefined =>
-  "retryAfter" in reason ? reason.retryAfter : undefined
 
 /**
  * How much a reason helps the caller. A later request may succeed after a refusal, and perhaps
@@ -179,31 +150,9 @@ const helpfulness = (reason: Reason): number => {
 
 /** Whether `next` is as useful to the caller as `last`: of two refusals, the shorter wait is. */
 const isAsHelpful = (next: Reason, last: Reason): boolean => {
-  const wait = (reason: Reason) => Duration.toMillis(retryAfterOf(reason) ?? Duration.seconds(1))
+  const wait = (reason: Reason) => Duration.toMillis(Circuits.retryAfterOf(reason) ?? Duration.seconds(1))
   const more = helpfulness(next) - helpfulness(last)
   return more > 0 || (more === 0 && wait(next) <= wait(last))
-}
-
-/** What a circuit learns from a call. */
-interface Recorded {
-  readonly outcome: "Success" | "Failure" | "Ignored"
-  readonly retryAfter?: Duration.Duration | undefined
-  /** What went wrong. Undefined: nothing, or a defect. */
-  readonly cause?: Reason["_tag"] | undefined
-}
-
-const success: Recorded = { outcome: "Success" }
-const ignored: Recorded = { outcome: "Ignored" }
-
-const recordedOf = (offer: Offer, exit: Exit.Exit<unknown, ProviderError>): Recorded => {
-  if (Exit.isSuccess(exit)) return success
-  const found = Cause.findErrorOption(exit.cause)
-  // A defect counts as a failure of the offer.
-  if (found._tag === "None") return Cause.hasInterruptsOnly(exit.cause) ? ignored : { outcome: "Failure" }
-  const { reason } = found.value
-  return countsAgainst(offer, reason)
-    ? { outcome: "Failure", retryAfter: retryAfterOf(reason), cause: reason._tag }
-    : ignored
 }
 
 const withoutErrors = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
@@ -219,16 +168,9 @@ const reported = (candidate: Candidate, reason: Reason, requestId: string | unde
     kind: `upstream\n${offer.provider} ${offer.publicId} ${credential.id} ${reason._tag}`,
     event: "upstream_failed",
     message: `${reason._tag}: ${reason.message}`,
-    annotations: annotationsOf(candidate, requestId)
+    annotations: Circuits.annotationsOf(candidate, requestId)
   })
 }
-
-const annotationsOf = ({ credential, offer }: Candidate, requestId: string | undefined) => ({
-  provider: offer.provider,
-  model: offer.publicId,
-  credential: credential.id,
-  ...(requestId === undefined ? {} : { request_id: requestId })
-})
 
 const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000
 
@@ -240,16 +182,13 @@ const secondsOf = ({ latency }: Observed): number => Math.max(1, Math.ceil(laten
 
 /** Makes the router over a store of circuits. */
 export const make = Effect.gen(function* () {
-  const circuits = yield* CircuitBreaker.CircuitBreakerStore
-  const { circuits: circuitConfig, waitingCalls } = yield* GatewayServerConfig
-  const { failures, openFor } = circuitConfig
-  const queues = OfferQueue.make(waitingCalls)
+  const queues = OfferQueue.make((yield* GatewayServerConfig).waitingCalls)
   const clock = yield* Clock.Clock
   const observations = new Map<string, Observed>()
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e9
   const health = OfferHealth.make()
   const startedAt = clock.currentTimeMillisUnsafe()
-  const tripPolicy = CircuitBreaker.consecutive(failures)
+  const circuits = yield* Circuits.make(health)
 
   const observe = (key: string, seconds: number, units: number) => {
     const old = observations.get(key)
@@ -259,89 +198,6 @@ export const make = Effect.gen(function* () {
     })
   }
 
-  /** Remembers how a call ended, and returns the id of the request that made it. */
-  const learn = (
-    candidate: Candidate,
-    call: Pick<OfferHealth.EndedCall, "outcome" | "status">,
-    seconds: number,
-    isCounted: boolean
-  ): Effect.Effect<string | undefined> =>
-    Effect.map(RequestContext.current, (request) => {
-      const requestId = request?.id
-      if (!isProviderKey(candidate.credential)) {
-        const at = clock.currentTimeMillisUnsafe()
-        health.ended(keyOf(candidate), { ...call, at, requestId }, seconds * 1000, isCounted)
-      }
-      return requestId
-    })
-
-  /** Without the store of circuits, candidates are called and nothing is recorded. */
-  const storeFailed = ({ message }: CircuitBreaker.CircuitBreakerError) =>
-    FailureLog.report({
-      kind: "circuits",
-      event: "circuit_store_failed",
-      message: `The store of circuits failed: ${message}`
-    })
-
-  /** Whether the circuit allows a call. If not, the time to wait. */
-  const admit = (key: string) =>
-    Effect.catch(circuits.admit(key), (error) => {
-      switch (error.reason._tag) {
-        case "CircuitOpen":
-          return Effect.succeed(error.reason.retryAfter)
-        case "CircuitHalfOpen":
-          return Effect.succeed(Duration.seconds(1))
-        case "CircuitBreakerStoreError":
-          return Effect.as(storeFailed(error), undefined)
-      }
-    })
-
-  /** Records the result of a call in the circuit. */
-  const record = (
-    candidate: Candidate,
-    { generation }: CircuitBreaker.Admission,
-    { cause, outcome, retryAfter }: Recorded
-  ) =>
-    circuits
-      .record({
-        key: keyOf(candidate),
-        generation,
-        outcome,
-        tripPolicy,
-        openFor: retryAfter === undefined ? openFor : Duration.max(openFor, Duration.min(retryAfter, maxOpenDuration))
-      })
-      .pipe(
-        Effect.flatMap((transition) =>
-          transition === undefined ? Effect.void : moved(candidate, transition, cause ?? "Defect")
-        ),
-        Effect.catch(storeFailed)
-      )
-
-  /** Counts what a circuit did, and logs that it opened or closed. One that opens again had not. */
-  const moved = Effect.fnUntraced(function* (
-    candidate: Candidate,
-    transition: CircuitBreaker.Transition,
-    cause: string
-  ) {
-    const { credential, offer } = candidate
-    yield* Metrics.circuitChanged(offer, transition)
-    if (transition.to === "HalfOpen") return
-    const isOpen = transition.to === "Open"
-    const key = keyOf(candidate)
-    if (!isProviderKey(credential)) {
-      health.circuit(key, isOpen ? (health.of(key)?.openedAt ?? (yield* Clock.currentTimeMillis)) : undefined)
-    }
-    if (isOpen && transition.from === "HalfOpen") return
-    const details = annotationsOf(candidate, (yield* RequestContext.current)?.id)
-    yield* isOpen
-      ? LogEvent.log(
-          "circuit_opened",
-          `${offer.provider} is not called for ${offer.publicId} for ${Duration.format(transition.retryAfter)}: ${cause}`,
-          { ...details, cause }
-        )
-      : LogEvent.log("circuit_closed", `${offer.provider} is called for ${offer.publicId} again`, details)
-  })
-
   /** The failure of a call that cannot wait for its offer: a place is free after a call or so. */
   const crowded = (key: string) => {
     const seen = observations.get(key)
@@ -350,34 +206,23 @@ export const make = Effect.gen(function* () {
   }
 
   /** One attempt: its exit, or the time to wait if the circuit is open. */
-  const attempt = <A>(candidate: Candidate, seconds: number, call: () => Effect.Effect<A, ProviderError>) => {
-    const { offer } = candidate
-    // An adapter may begin its work in the call itself, so that must not come before the admission.
-    const limited = Effect.suspend(call).pipe(
-      Effect.timeoutOrElse({ duration: Duration.seconds(seconds), orElse: timeOut }),
-      Effect.interruptible,
-      Effect.exit
-    )
-    return Effect.scoped(
-      Effect.flatMap(
-        admit(keyOf(candidate)),
-        (admission): Effect.Effect<Exit.Exit<A, ProviderError> | Duration.Duration> => {
-          if (admission === undefined) return limited
-          if (Duration.isDuration(admission)) return Effect.succeed(admission)
-          const made = Effect.tap(limited, (exit) => record(candidate, admission, recordedOf(offer, exit)))
-          return admission.transition === undefined
-            ? made
-            : Effect.andThen(moved(candidate, admission.transition, "Probe"), made)
-        }
+  const attempt = <A>(candidate: Candidate, seconds: number, call: () => Effect.Effect<A, ProviderError>) =>
+    circuits.call(
+      candidate,
+      // An adapter may begin its work in the call itself, so that must not come before the admission.
+      Effect.suspend(call).pipe(
+        Effect.timeoutOrElse({ duration: Duration.seconds(seconds), orElse: timeOut }),
+        Effect.interruptible,
+        Effect.exit
       )
     )
-  }
 
   /** Adds each attempt to `attempts` when it ends: an interruption ends this too. */
   const tryCandidates = Effect.fnUntraced(function* <A, O extends Offer>(
     { attemptTimeout, call, candidates, deadline, owner, units }: Route<A, O>,
     attempts: Array<ProviderAttempt>
   ): Effect.fn.Return<Answered<A, O>, RoutingFailure> {
+    const requestId = (yield* RequestContext.current)?.id
     let end = now() + Duration.toSeconds(deadline)
     let failure: { readonly reason: Reason; readonly provider: string; readonly isByok: boolean } | undefined
     let retryAfter: Duration.Duration | undefined
@@ -426,7 +271,8 @@ export const make = Effect.gen(function* () {
       const seconds = now() - startedAt
       if (Exit.isSuccess(exit)) {
         observe(key, seconds, units)
-        yield* learn(candidate, { outcome: "Success", status: undefined }, seconds, true)
+        const at = clock.currentTimeMillisUnsafe()
+        health.ended(candidate, { at, outcome: "Success", status: undefined, requestId }, seconds, true)
         yield* Metrics.attempted(offer, "Success", seconds)
         add({ provider, outcome: "Success", seconds: rounded(seconds), billed: "yes" })
         return { answer: exit.value, candidate }
@@ -450,8 +296,9 @@ export const make = Effect.gen(function* () {
         seconds: rounded(seconds),
         billed: billedOf(error)
       })
-      const isCounted = countsAgainst(offer, reason)
-      const requestId = yield* learn(candidate, { outcome: reason._tag, status: error.status }, seconds, isCounted)
+      const isCounted = Circuits.countsAgainst(offer, reason)
+      const at = clock.currentTimeMillisUnsafe()
+      health.ended(candidate, { at, outcome: reason._tag, status: error.status, requestId }, seconds, isCounted)
       if (isCounted) yield* reported(candidate, reason, requestId)
       if (error === timedOut && left <= timeLimit) return yield* new DeadlinePassed({ provider })
       if (failure === undefined || isAsHelpful(reason, failure.reason)) {
@@ -472,18 +319,15 @@ export const make = Effect.gen(function* () {
       })
     )
 
-  const healthOf = Effect.fnUntraced(function* (candidate: Candidate): Effect.fn.Return<Health> {
-    const key = keyOf(candidate)
-    const known = health.of(key)
-    const state = yield* Effect.catch(circuits.state(key), (error) => Effect.as(storeFailed(error), undefined))
-    const circuit = state?._tag ?? "Closed"
-    return { circuit, known, retryAfter: state?._tag === "Open" ? state.retryAfter : undefined }
-  })
-
   return Router.of({
     route,
     observed: (candidate) => observations.get(keyOf(candidate)),
-    health: healthOf,
+    health: (candidate) =>
+      Effect.map(circuits.state(candidate), (state) => ({
+        circuit: state?._tag ?? "Closed",
+        known: health.of(candidate),
+        retryAfter: state?._tag === "Open" ? state.retryAfter : undefined
+      })),
     startedAt
   })
 })
