@@ -124,6 +124,12 @@ export const workspaceFlag = Flag.String("workspace").pipe(
   )
 )
 
+/** The flag of the workspace that a command is about. */
+export const workspaceOption = workspaceFlag.pipe(
+  Flag.withDescription("Slug or id of the workspace. Default: the default workspace"),
+  Flag.optional
+)
+
 const isUuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** The id of a workspace. One that is named by its id may be deleted: what it has used remains. */

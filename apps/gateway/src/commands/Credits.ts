@@ -21,10 +21,7 @@ const add = Operator.command(
       Flag.filter(Schema.is(Name), () => "Expected 1 to 256 characters"),
       Flag.optional
     ),
-    workspace: Operator.workspaceFlag.pipe(
-      Flag.withDescription("Slug or id of the workspace. Default: the default workspace"),
-      Flag.optional
-    )
+    workspace: Operator.workspaceOption
   },
   Effect.fn("credits add")(function* ({ amount, note, workspace }) {
     const { gateway } = yield* Operator.Target

@@ -6,7 +6,8 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as CreditsFlag from "../CreditsFlag.ts"
-import { Failure, UsageError } from "../Failure.ts"
+import { UsageError } from "../Failure.ts"
+import * as Listed from "../Listed.ts"
 import * as Operator from "../Operator.ts"
 import * as Output from "../Output.ts"
 import * as Keys from "./Keys.ts"
@@ -15,12 +16,7 @@ const id = Argument.String("guardrail").pipe(
   Argument.withDescription("Id of the guardrail, as guardrails list shows it")
 )
 
-const orMissing = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.catchIf(
-    effect,
-    (error: E): error is Extract<E, { readonly _tag: "NotFound" }> => error._tag === "NotFound",
-    () => Effect.fail(new Failure({ message: "There is no such guardrail." }))
-  )
+const orMissing = Listed.orMissing("guardrail")
 
 const limitText = ({ limit_usd, reset_interval }: Guardrail): string =>
   limit_usd === null ? "none" : `${limit_usd}${reset_interval === null ? "" : ` ${reset_interval}`}`
@@ -63,16 +59,13 @@ const list = Operator.command(
         ...(workspaceId === undefined ? {} : { workspace_id: workspaceId })
       })
     )
-    return {
-      json: { data },
-      text:
-        data.length === 0
-          ? "There are no guardrails. Create one with model-gateway guardrails create."
-          : Output.table(
-              ["NAME", "LIMIT", "MODELS", "PROVIDERS", "ID"],
-              data.map((each) => [each.name, limitText(each), modelsText(each), providersText(each), each.id])
-            )
-    }
+    return Listed.answer(data, "There are no guardrails. Create one with model-gateway guardrails create.", {
+      NAME: ({ name }) => name,
+      LIMIT: limitText,
+      MODELS: modelsText,
+      PROVIDERS: providersText,
+      ID: ({ id }) => id
+    })
   })
 ).pipe(Command.withDescription("List the guardrails, newest first. LIMIT is in credits. 1 credit is 1 USD"))
 
@@ -90,10 +83,12 @@ const show = Operator.command(
         "",
         keys.length === 0
           ? "No keys are assigned to it."
-          : Output.table(
-              ["KEY", "NAME", "ASSIGNED", "HASH"],
-              keys.map((each) => [each.key_label, each.key_name, each.created_at, each.key_hash.slice(0, 16)])
-            )
+          : Listed.table(keys, {
+              KEY: ({ key_label }) => key_label,
+              NAME: ({ key_name }) => key_name,
+              ASSIGNED: ({ created_at }) => created_at,
+              HASH: ({ key_hash }) => key_hash.slice(0, 16)
+            })
       ].join("\n")
     }
   })

@@ -8,6 +8,7 @@ import { Clock, Effect, Option, Redacted, Result, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as CreditsFlag from "../CreditsFlag.ts"
 import { Failure, UsageError } from "../Failure.ts"
+import * as Listed from "../Listed.ts"
 import * as Operator from "../Operator.ts"
 import * as OperatorName from "../OperatorName.ts"
 import * as Output from "../Output.ts"
@@ -135,26 +136,17 @@ const list = Operator.command(
     const keys = yield* allOf(yield* Operator.optionalWorkspaceId(workspace))
     const slugOf = yield* Operator.slugs
     const now = yield* Clock.currentTimeMillis
-    return {
-      json: { data: keys },
-      text:
-        keys.length === 0
-          ? "There are no keys. Create one with model-gateway keys create."
-          : Output.table(
-              ["KEY", "NAME", "KIND", "STATE", "WORKSPACE", "USED", "LIMIT", "EXPIRES", "HASH"],
-              keys.map((key) => [
-                key.label,
-                key.name,
-                kindText(key),
-                stateText(key, now),
-                slugOf(key.workspace_id),
-                String(key.usage),
-                limitText(key),
-                key.expires_at ?? "never",
-                key.hash.slice(0, 16)
-              ])
-            )
-    }
+    return Listed.answer(keys, "There are no keys. Create one with model-gateway keys create.", {
+      KEY: ({ label }) => label,
+      NAME: ({ name }) => name,
+      KIND: kindText,
+      STATE: (key) => stateText(key, now),
+      WORKSPACE: ({ workspace_id }) => slugOf(workspace_id),
+      USED: ({ usage }) => String(usage),
+      LIMIT: limitText,
+      EXPIRES: ({ expires_at }) => expires_at ?? "never",
+      HASH: ({ hash }) => hash.slice(0, 16)
+    })
   })
 ).pipe(
   Command.withDescription("List the keys, newest first. USED and LIMIT are in credits. 1 credit is 1 USD"),
@@ -174,16 +166,17 @@ export const keyArgument = Argument.String("key").pipe(
   Argument.filter(isKey, () => expected)
 )
 
+const orMissing = Listed.orMissing("key")
+
 /** The key that a {@link keyArgument} names. */
 export const find = Effect.fnUntraced(function* (text: string) {
   const hash = Result.match(parse(text), { onFailure: () => text, onSuccess: (parsed) => parsed.hash })
-  const missing = new Failure({ message: "There is no such key." })
   if (hash.length === 64) {
     const { gateway } = yield* Operator.Target
-    return yield* gateway.getKey(hash).pipe(Effect.catchTag("NotFound", () => Effect.fail(missing)))
+    return yield* orMissing(gateway.getKey(hash))
   }
   const [key, another] = (yield* allOf(undefined)).filter((each) => each.hash.startsWith(hash))
-  if (key === undefined) return yield* missing
+  if (key === undefined) return yield* new Failure({ message: "There is no such key." })
   if (another !== undefined) {
     return yield* new Failure({ message: `Several keys have a hash that begins with ${hash}. Give more of it.` })
   }
@@ -225,9 +218,7 @@ const revoke = Operator.command(
   Effect.fn("keys revoke")(function* ({ key: text }) {
     const { gateway } = yield* Operator.Target
     const { hash, label, name } = yield* find(text)
-    yield* gateway
-      .deleteKey(hash)
-      .pipe(Effect.catchTag("NotFound", () => Effect.fail(new Failure({ message: "There is no such key." }))))
+    yield* orMissing(gateway.deleteKey(hash))
     return {
       json: { deleted: true, hash },
       text: `Revoked the key ${Output.printable(name)} (${label}). A running gateway rejects it within 3 seconds.`

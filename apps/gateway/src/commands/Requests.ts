@@ -4,6 +4,7 @@ import type { RejectedRequest } from "@model-gateway/core/RejectedRequests"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { Failure } from "../Failure.ts"
+import * as Listed from "../Listed.ts"
 import * as Operator from "../Operator.ts"
 import * as Output from "../Output.ts"
 import * as TimeFlag from "../TimeFlag.ts"
@@ -11,6 +12,19 @@ import * as Keys from "./Keys.ts"
 
 const text = (name: string, metavar: string, description: string) =>
   Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description), Flag.optional)
+
+const httpStatus = (name: string, description: string) =>
+  Flag.Int(name).pipe(
+    Flag.withMetavar("number"),
+    Flag.withDescription(`Only requests that ${description} this HTTP status, from 400 to 599. Default: all`),
+    Flag.filter(
+      (status) => status >= 400 && status <= 599,
+      () => "Expected a number from 400 to 599"
+    ),
+    Flag.optional
+  )
+
+const noneFound = "There are no such requests."
 
 /** The flags of the requests of a key, a workspace and a time. */
 const scope = {
@@ -54,15 +68,7 @@ const list = Operator.command(
       Flag.withDescription("Only requests that ended like this. Default: all"),
       Flag.optional
     ),
-    errorStatus: Flag.Int("error-status").pipe(
-      Flag.withMetavar("number"),
-      Flag.withDescription("Only requests that failed with this HTTP status, from 400 to 599. Default: all"),
-      Flag.filter(
-        (status) => status >= 400 && status <= 599,
-        () => "Expected a number from 400 to 599"
-      ),
-      Flag.optional
-    ),
+    errorStatus: httpStatus("error-status", "failed with"),
     operation: Flag.Literals("operation", PaidOperation.literals).pipe(
       Flag.withDescription("Only requests of this operation. Default: all"),
       Flag.optional
@@ -90,25 +96,16 @@ const list = Operator.command(
     const data = yield* Operator.pages(input.limit, (after, limit) =>
       gateway.listGenerations({ ...filter, after, limit: Math.min(limit, 1000) })
     )
-    return {
-      json: { data },
-      text:
-        data.length === 0
-          ? "There are no such requests."
-          : Output.table(
-              ["TIME", "OPERATION", "MODEL", "PROVIDER", "RESULT", "CREDITS", "MS", "REQUEST"],
-              data.map((entry) => [
-                entry.created_at,
-                entry.operation,
-                entry.model,
-                entry.provider ?? "none",
-                resultText(entry),
-                String(entry.cost),
-                String(entry.duration_ms),
-                entry.request_id ?? entry.id
-              ])
-            )
-    }
+    return Listed.answer(data, noneFound, {
+      TIME: ({ created_at }) => created_at,
+      OPERATION: ({ operation }) => operation,
+      MODEL: ({ model }) => model,
+      PROVIDER: ({ provider }) => provider ?? "none",
+      RESULT: resultText,
+      CREDITS: ({ cost }) => String(cost),
+      MS: ({ duration_ms }) => String(duration_ms),
+      REQUEST: ({ id, request_id }) => request_id ?? id
+    })
   })
 ).pipe(
   Command.withDescription(
@@ -146,16 +143,13 @@ const fields = (entry: Entry, slugOf: (id: string) => string): string =>
     ...(entry.attempts.length === 0
       ? ["No provider was called."]
       : [
-          Output.table(
-            ["PROVIDER", "OUTCOME", "STATUS", "SECONDS", "BILLED"],
-            entry.attempts.map(({ billed, outcome, provider, seconds, status }) => [
-              provider,
-              outcome,
-              status === undefined ? "" : String(status),
-              String(seconds),
-              billed
-            ])
-          )
+          Listed.table(entry.attempts, {
+            PROVIDER: ({ provider }) => provider,
+            OUTCOME: ({ outcome }) => outcome,
+            STATUS: ({ status }) => String(status ?? ""),
+            SECONDS: ({ seconds }) => String(seconds),
+            BILLED: ({ billed }) => billed
+          })
         ])
   ].join("\n\n")
 
@@ -210,15 +204,7 @@ const rejected = Operator.command(
   "rejected",
   {
     limit: Operator.limitFlag("requests", 50),
-    status: Flag.Int("status").pipe(
-      Flag.withMetavar("number"),
-      Flag.withDescription("Only requests that were answered with this HTTP status, from 400 to 599. Default: all"),
-      Flag.filter(
-        (status) => status >= 400 && status <= 599,
-        () => "Expected a number from 400 to 599"
-      ),
-      Flag.optional
-    ),
+    status: httpStatus("status", "were answered with"),
     ...scope
   },
   Effect.fn("requests rejected")(function* (input) {
@@ -227,23 +213,14 @@ const rejected = Operator.command(
     const data = yield* Operator.pages(input.limit, (after, limit) =>
       gateway.listRejectedRequests({ ...filter, after, limit: Math.min(limit, 1000) })
     )
-    return {
-      json: { data },
-      text:
-        data.length === 0
-          ? "There are no such requests."
-          : Output.table(
-              ["TIME", "OPERATION", "STATUS", "MESSAGE", "ADDRESS", "REQUEST"],
-              data.map((each) => [
-                each.created_at,
-                each.operation,
-                String(each.status),
-                each.message ?? "",
-                each.address,
-                each.request_id
-              ])
-            )
-    }
+    return Listed.answer(data, noneFound, {
+      TIME: ({ created_at }) => created_at,
+      OPERATION: ({ operation }) => operation,
+      STATUS: ({ status }) => String(status),
+      MESSAGE: ({ message }) => message ?? "",
+      ADDRESS: ({ address }) => address,
+      REQUEST: ({ request_id }) => request_id
+    })
   })
 ).pipe(
   Command.withDescription(

@@ -4,6 +4,7 @@ import { isDay } from "@model-gateway/core/unstable/Day"
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { UsageError } from "../Failure.ts"
+import * as Listed from "../Listed.ts"
 import * as Operator from "../Operator.ts"
 import * as Output from "../Output.ts"
 import * as Keys from "./Keys.ts"
@@ -76,19 +77,16 @@ const byKey = Effect.fnUntraced(function* (workspaceId: string | undefined) {
         byok_usage
       }))
     },
-    text: Output.table(
-      ["KEY", "NAME", "TODAY", "THIS WEEK", "THIS MONTH", "EVER", "BYOK EVER", "HASH"],
-      keys.map((key) => [
-        key.label,
-        key.name,
-        String(key.usage_daily),
-        String(key.usage_weekly),
-        String(key.usage_monthly),
-        String(key.usage),
-        String(key.byok_usage),
-        key.hash.slice(0, 16)
-      ])
-    )
+    text: Listed.table(keys, {
+      KEY: ({ label }) => label,
+      NAME: ({ name }) => name,
+      TODAY: ({ usage_daily }) => String(usage_daily),
+      "THIS WEEK": ({ usage_weekly }) => String(usage_weekly),
+      "THIS MONTH": ({ usage_monthly }) => String(usage_monthly),
+      EVER: ({ usage }) => String(usage),
+      "BYOK EVER": ({ byok_usage }) => String(byok_usage),
+      HASH: ({ hash }) => hash.slice(0, 16)
+    })
   }
 })
 

@@ -2,18 +2,13 @@
 import { type Job, Status } from "@model-gateway/core/Video"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { Failure } from "../Failure.ts"
+import * as Listed from "../Listed.ts"
 import * as Operator from "../Operator.ts"
 import * as Output from "../Output.ts"
 
 const id = Argument.String("video").pipe(Argument.withDescription("Id of the video job"))
 
-const orMissing = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.catchIf(
-    effect,
-    (error: E): error is Extract<E, { readonly _tag: "NotFound" }> => error._tag === "NotFound",
-    () => Effect.fail(new Failure({ message: "There is no such video job." }))
-  )
+const orMissing = Listed.orMissing("video job")
 
 const costText = ({ usage }: Job): string => {
   const cost = usage?.cost ?? undefined
@@ -30,10 +25,7 @@ const list = Operator.command(
       Flag.withDescription("Only jobs in this state. Default: all"),
       Flag.optional
     ),
-    workspace: Operator.workspaceFlag.pipe(
-      Flag.withDescription("Slug or id of the workspace. Default: the default workspace"),
-      Flag.optional
-    )
+    workspace: Operator.workspaceOption
   },
   Effect.fn("videos list")(function* ({ limit, status, workspace }) {
     const { gateway } = yield* Operator.Target
@@ -41,29 +33,15 @@ const list = Operator.command(
       workspace_id: yield* Operator.optionalWorkspaceId(workspace),
       status: Option.getOrUndefined(status)
     }
-    const data = yield* Operator.pages(limit, (after, left) =>
-      Effect.map(gateway.listVideos({ ...filter, after, limit: Math.min(left, 1000) }), ({ data, has_more }) => ({
-        data,
-        next: has_more ? (data.at(-1)?.id ?? null) : null
-      }))
-    )
-    return {
-      json: { data },
-      text:
-        data.length === 0
-          ? "There are no such video jobs."
-          : Output.table(
-              ["TIME", "MODEL", "STATUS", "PROGRESS", "CREDITS", "VIDEO"],
-              data.map((job) => [
-                job.created_at ?? "",
-                job.model ?? "",
-                job.status,
-                progressText(job),
-                costText(job),
-                job.id
-              ])
-            )
-    }
+    const data = yield* Listed.newest(limit, 1000, (page) => gateway.listVideos({ ...filter, ...page }))
+    return Listed.answer(data, "There are no such video jobs.", {
+      TIME: ({ created_at }) => created_at ?? "",
+      MODEL: ({ model }) => model ?? "",
+      STATUS: ({ status }) => status,
+      PROGRESS: progressText,
+      CREDITS: costText,
+      VIDEO: ({ id }) => id
+    })
   })
 ).pipe(
   Command.withDescription("List the video jobs of a workspace, newest first. 1 credit is 1 USD"),

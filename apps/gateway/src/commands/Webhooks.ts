@@ -3,7 +3,7 @@ import { EventType } from "@model-gateway/core/Webhook"
 import { type Delivery, DeliveryStatus } from "@model-gateway/core/Webhooks"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { Failure } from "../Failure.ts"
+import * as Listed from "../Listed.ts"
 import * as Operator from "../Operator.ts"
 import * as Output from "../Output.ts"
 
@@ -11,12 +11,7 @@ const id = Argument.String("delivery").pipe(
   Argument.withDescription("Id of the delivery: the header webhook-id, as webhooks list shows it")
 )
 
-const orMissing = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.catchIf(
-    effect,
-    (error: E): error is Extract<E, { readonly _tag: "NotFound" }> => error._tag === "NotFound",
-    () => Effect.fail(new Failure({ message: "There is no such delivery." }))
-  )
+const orMissing = Listed.orMissing("delivery")
 
 const list = Operator.command(
   "list",
@@ -35,10 +30,7 @@ const list = Operator.command(
       Flag.withDescription("Only events of this video job. Default: of all"),
       Flag.optional
     ),
-    workspace: Operator.workspaceFlag.pipe(
-      Flag.withDescription("Slug or id of the workspace. Default: the default workspace"),
-      Flag.optional
-    )
+    workspace: Operator.workspaceOption
   },
   Effect.fn("webhooks list")(function* (input) {
     const { gateway } = yield* Operator.Target
@@ -48,31 +40,17 @@ const list = Operator.command(
       type: Option.getOrUndefined(input.type),
       video_id: Option.getOrUndefined(input.video)
     }
-    const data = yield* Operator.pages(input.limit, (after, limit) =>
-      Effect.map(
-        gateway.listWebhookDeliveries({ ...filter, after, limit: Math.min(limit, 100) }),
-        ({ data, has_more }) => ({ data, next: has_more ? (data.at(-1)?.id ?? null) : null })
-      )
-    )
-    return {
-      json: { data },
-      text:
-        data.length === 0
-          ? "There are no such deliveries."
-          : Output.table(
-              ["TIME", "TYPE", "VIDEO", "STATUS", "ATTEMPTS", "LAST", "URL", "DELIVERY"],
-              data.map((each) => [
-                each.created_at,
-                each.type,
-                each.video_id,
-                each.status,
-                String(each.attempts.length),
-                lastText(each),
-                each.url,
-                each.id
-              ])
-            )
-    }
+    const data = yield* Listed.newest(input.limit, 100, (page) => gateway.listWebhookDeliveries({ ...filter, ...page }))
+    return Listed.answer(data, "There are no such deliveries.", {
+      TIME: ({ created_at }) => created_at,
+      TYPE: ({ type }) => type,
+      VIDEO: ({ video_id }) => video_id,
+      STATUS: ({ status }) => status,
+      ATTEMPTS: ({ attempts }) => String(attempts.length),
+      LAST: lastText,
+      URL: ({ url }) => url,
+      DELIVERY: ({ id }) => id
+    })
   })
 ).pipe(
   Command.withDescription("List the deliveries of the events of video jobs, newest first"),
@@ -99,16 +77,13 @@ const fields = (delivery: Delivery): string =>
     ...(delivery.attempts.length === 0
       ? []
       : [
-          Output.table(
-            ["TIME", "STATUS", "MS", "ERROR", "RESPONSE"],
-            delivery.attempts.map((each) => [
-              each.attempted_at,
-              each.status_code === null ? "none" : String(each.status_code),
-              String(each.duration_ms),
-              each.error ?? "",
-              each.response_excerpt ?? ""
-            ])
-          )
+          Listed.table(delivery.attempts, {
+            TIME: ({ attempted_at }) => attempted_at,
+            STATUS: ({ status_code }) => String(status_code ?? "none"),
+            MS: ({ duration_ms }) => String(duration_ms),
+            ERROR: ({ error }) => error ?? "",
+            RESPONSE: ({ response_excerpt }) => response_excerpt ?? ""
+          })
         ])
   ].join("\n\n")
 
@@ -149,10 +124,7 @@ const rotateSecret = Operator.command(
       ),
       Flag.withDefault(86_400)
     ),
-    workspace: Operator.workspaceFlag.pipe(
-      Flag.withDescription("Slug or id of the workspace. Default: the default workspace"),
-      Flag.optional
-    )
+    workspace: Operator.workspaceOption
   },
   Effect.fn("webhooks rotate-secret")(function* ({ keepPreviousFor, workspace }) {
     const { gateway } = yield* Operator.Target

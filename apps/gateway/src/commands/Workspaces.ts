@@ -3,6 +3,7 @@ import { Name } from "@model-gateway/core/Identifiers"
 import { Slug, type Workspace } from "@model-gateway/core/Workspaces"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import * as Listed from "../Listed.ts"
 import * as Operator from "../Operator.ts"
 import * as Output from "../Output.ts"
 
@@ -28,17 +29,14 @@ const list = Operator.command(
     const data = yield* Operator.all((page) => gateway.listWorkspaces({ ...page, limit: 100 }))
     return {
       json: { data },
-      text: Output.table(
-        ["SLUG", "NAME", "CREDITS", "DEFAULT", "CREATED", "ID"],
-        data.map(({ created_at, credits, id, is_default, name, slug }) => [
-          slug,
-          name,
-          String(credits),
-          is_default ? "yes" : "",
-          created_at,
-          id
-        ])
-      )
+      text: Listed.table(data, {
+        SLUG: ({ slug }) => slug,
+        NAME: ({ name }) => name,
+        CREDITS: ({ credits }) => String(credits),
+        DEFAULT: ({ is_default }) => (is_default ? "yes" : ""),
+        CREATED: ({ created_at }) => created_at,
+        ID: ({ id }) => id
+      })
     }
   })
 ).pipe(Command.withDescription("List the workspaces and their credits, in the order of creation. 1 credit is 1 USD"))
