@@ -1,6 +1,8 @@
 // Makes the folder that is published, `bundle`: the executable with all of its libraries, except the
 // one with native code. It is the last step of the build, and what clones and tests start, too.
 // Decision 22 has the reasons and the figures.
+//
+// The test of a rolling upgrade makes a later version by `bundle`: with another number and migration.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path"
@@ -9,7 +11,6 @@ import { rolldown } from "rolldown"
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, "../..")
-const to = join(here, "bundle")
 const sandbox = join(root, "packages/sandbox")
 const { fonts } = await import(pathToFileURL(join(sandbox, "dist/internal/titleCardFonts.js")).href)
 const fromSandbox = createRequire(join(sandbox, "package.json"))
@@ -91,73 +92,8 @@ const outside = {
   }
 }
 
-rmSync(to, { recursive: true, force: true })
-mkdirSync(to)
-
-const build = await rolldown({
-  input: {
-    main: join(here, "dist/main.js"),
-    audioWorker: join(root, "packages/offers/dist/internal/audioWorker.js"),
-    titleCardWorker: join(sandbox, "dist/internal/titleCardWorker.js")
-  },
-  platform: "node",
-  // Some libraries have a form for bundlers beside one that finds its modules only at run time.
-  resolve: { mainFields: ["module", "main"] },
-  plugins: [outside, places, namesOfUndici]
-})
-const { output } = await build.write({
-  dir: join(to, "dist"),
-  format: "esm",
-  entryFileNames: "[name].js",
-  chunkFileNames: "[name]-[hash].js",
-  comments: { annotation: false, jsdoc: false, legal: false }
-})
-await build.close()
-
-const copy = (from, name) => cpSync(from, join(to, name), { recursive: true })
-copy(fromSandbox.resolve(encoder), `dist/${encoder}.cjs`)
-for (const { file } of fonts) copy(fromSandbox.resolve(file), `dist/fonts/${basename(file)}`)
-copy(join(root, "packages/server/assets"), "dist/assets")
-copy(join(root, "apps/sample/dist/web"), "page")
-copy(join(here, "README.md"), "README.md")
-copy(join(root, "LICENSE"), "LICENSE")
-
-const {
-  description,
-  engines,
-  homepage,
-  license,
-  name,
-  optionalDependencies,
-  publishConfig,
-  repository,
-  type,
-  version
-} = readJson(join(here, "package.json"))
-const manifest = {
-  name,
-  version,
-  description,
-  license,
-  homepage,
-  repository,
-  type,
-  engines,
-  bin: { "model-gateway": "./dist/main.js" },
-  optionalDependencies,
-  publishConfig: { access: publishConfig.access }
-}
-writeFileSync(join(to, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
-
-/** The folders of the libraries that a file of the bundle comes from. */
-const libraries = new Set()
+/** The folder of the library that a file comes from. */
 const inLibrary = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/
-const add = (file) => {
-  const [folder] = inLibrary.exec(file) ?? []
-  if (folder !== undefined) libraries.add(folder)
-}
-for (const chunk of output) if (chunk.type === "chunk") chunk.moduleIds.forEach(add)
-for (const file of [encoder, ...fonts.map(({ file }) => file)]) add(fromSandbox.resolve(file))
 
 /** The licenses of what may be in it. OFL-1.1 is that of the fonts. */
 const allowed = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "OFL-1.1"]
@@ -176,11 +112,74 @@ const notice = (folder) => {
   ]
 }
 
-writeFileSync(
-  join(to, "THIRD-PARTY-NOTICES.md"),
-  [
-    "# Libraries that the executable contains",
-    "`dist/assets/openapi-explorer.LICENSE` is the license of the API reference's script.",
-    ...Array.from(libraries, notice).toSorted().flat()
-  ].join("\n\n") + "\n"
-)
+const own = readJson(join(here, "package.json"))
+
+/** Writes the package into the folder `to`, which it empties first. `plugins` are further ones of rolldown. */
+export const bundle = async ({ to = join(here, "bundle"), version = own.version, plugins = [] } = {}) => {
+  rmSync(to, { recursive: true, force: true })
+  mkdirSync(to)
+
+  const build = await rolldown({
+    input: {
+      main: join(here, "dist/main.js"),
+      audioWorker: join(root, "packages/offers/dist/internal/audioWorker.js"),
+      titleCardWorker: join(sandbox, "dist/internal/titleCardWorker.js")
+    },
+    platform: "node",
+    // Some libraries have a form for bundlers beside one that finds its modules only at run time.
+    resolve: { mainFields: ["module", "main"] },
+    plugins: [outside, places, namesOfUndici, ...plugins]
+  })
+  const { output } = await build.write({
+    dir: join(to, "dist"),
+    format: "esm",
+    entryFileNames: "[name].js",
+    chunkFileNames: "[name]-[hash].js",
+    comments: { annotation: false, jsdoc: false, legal: false }
+  })
+  await build.close()
+
+  const copy = (from, name) => cpSync(from, join(to, name), { recursive: true })
+  copy(fromSandbox.resolve(encoder), `dist/${encoder}.cjs`)
+  for (const { file } of fonts) copy(fromSandbox.resolve(file), `dist/fonts/${basename(file)}`)
+  copy(join(root, "packages/server/assets"), "dist/assets")
+  copy(join(root, "apps/sample/dist/web"), "page")
+  copy(join(here, "README.md"), "README.md")
+  copy(join(root, "LICENSE"), "LICENSE")
+
+  const { description, engines, homepage, license, name, optionalDependencies, publishConfig, repository, type } = own
+  const manifest = {
+    name,
+    version,
+    description,
+    license,
+    homepage,
+    repository,
+    type,
+    engines,
+    bin: { "model-gateway": "./dist/main.js" },
+    optionalDependencies,
+    publishConfig: { access: publishConfig.access }
+  }
+  writeFileSync(join(to, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
+
+  /** The folders of the libraries that a file of the bundle comes from. */
+  const libraries = new Set()
+  const add = (file) => {
+    const [folder] = inLibrary.exec(file) ?? []
+    if (folder !== undefined) libraries.add(folder)
+  }
+  for (const chunk of output) if (chunk.type === "chunk") chunk.moduleIds.forEach(add)
+  for (const file of [encoder, ...fonts.map(({ file }) => file)]) add(fromSandbox.resolve(file))
+
+  writeFileSync(
+    join(to, "THIRD-PARTY-NOTICES.md"),
+    [
+      "# Libraries that the executable contains",
+      "`dist/assets/openapi-explorer.LICENSE` is the license of the API reference's script.",
+      ...Array.from(libraries, notice).toSorted().flat()
+    ].join("\n\n") + "\n"
+  )
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await bundle()

@@ -85,9 +85,9 @@ const debianPackages = (name: string): ReadonlyArray<string> =>
     Array.from(list.matchAll(/"([\w.-]+)"/g), ([, each = ""]) => each)
   ).flat()
 
-it("CI installs what the release tests need and only root can install", () => {
+it("CI has the history for the release tests, and installs what they need and only root can install", () => {
   const wanted = [
-    ...["Speech", "Perl", "Redis", "S3", "Age"].flatMap(debianPackages),
+    ...["Speech", "Perl", "Redis", "S3", "Age", "Faketime"].flatMap(debianPackages),
     ...Array.from(read("tests/services/src/Proxies.ts").matchAll(/ program\("(\w+)"/g), ([, name = ""]) => name)
   ].filter((name) => name !== "perl")
   expect(wanted).toEqual(expect.arrayContaining(["redis-tools", "age", "nginx", "caddy"]))
@@ -98,6 +98,8 @@ it("CI installs what the release tests need and only root can install", () => {
       lines.findIndex((line) => line.includes("npm run test:release"))
     )
     const installed = before.findLast((line) => line.includes("apt-get install"))?.split(" ")
+    const checkout = before.slice(before.findLastIndex((line) => line.includes("actions/checkout@")))
+    expect([path, checkout.some((line) => line.includes("fetch-depth: 0"))]).toEqual([path, true])
     expect([path, installed]).toEqual([path, expect.arrayContaining(wanted)])
   }
 })

@@ -1,33 +1,48 @@
 /**
- * Workers that are restarted and upgraded under load, from the packed package: no request fails.
+ * Workers that are restarted and upgraded under load, from packed packages: no request fails.
  *
- * Until a release has been published, the version before is this one: the test installs the package
- * twice, and one of them says that it is a later version.
+ * The version before is that of the newest release's tag. Without a tag it is this tree. The later
+ * version is this tree with another number and one more migration.
  */
+import { root, succeed } from "@model-gateway/test-services/Command"
 import { start, type Running } from "@model-gateway/test-services/GatewayProcess"
 import { installGateway } from "@model-gateway/test-services/Packages"
 import { hasPostgres, startPostgres } from "@model-gateway/test-services/Postgres"
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { Agent, request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest"
+import { at } from "./support/Manifest.ts"
+import { packRelease, previousRelease } from "./support/PreviousRelease.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "model-gateway-rolling-"))
-const [before, next, link] = ["before", "next", "current"].map((name) => join(folder, name))
-if (before === undefined || next === undefined || link === undefined) throw new Error("three folders")
+const [before, later, link] = ["before", "later", "current"].map((name) => join(folder, name))
+if (before === undefined || later === undefined || link === undefined) throw new Error("three folders")
 
-const nextVersion = "99.0.0"
+const release = await previousRelease()
+
+const laterVersion = "99.0.0"
+
+/** Packs this tree as a later version. */
+const packLater = async (): Promise<string> => {
+  const bundle = join(folder, "bundle")
+  await succeed("node", [join(import.meta.dirname, "fixtures/bundleLater.mjs"), bundle, laterVersion], { cwd: root })
+  const [name = ""] = (await succeed("npm", ["pack", "--silent"], { cwd: bundle })).trim().split("\n")
+  return join(bundle, name)
+}
+
+/** The build of a release takes minutes. */
+const buildTimeout = 1_800_000
 
 beforeAll(async () => {
   const home = join(folder, "home")
   mkdirSync(home)
-  await installGateway({ tarball: inject("gatewayTarball"), prefix: before, node: process.execPath, home })
-  cpSync(before, next, { recursive: true, verbatimSymlinks: true })
-  const manifest = join(next, "lib/node_modules/@model-gateway/gateway/package.json")
-  writeFileSync(manifest, readFileSync(manifest, "utf8").replace(/"version": "[^"]+"/, `"version": "${nextVersion}"`))
-})
+  const tarball = release === undefined ? inject("gatewayTarball") : await packRelease(release, folder)
+  await installGateway({ tarball, prefix: before, node: process.execPath, home })
+  await installGateway({ tarball: await packLater(), prefix: later, node: process.execPath, home })
+}, buildTimeout)
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -50,35 +65,60 @@ const serve = async (environment: Readonly<Record<string, string>>, ...args: Rea
   )
   onTestFinished(gateway.stop)
   const [, key = ""] = await gateway.prints(/ordinary key +(mg_sk_\w+)\s/)
+  const [, managementKey = ""] = await gateway.prints(/management key +(mg_mk_\w+)\s/)
   const [, origin = ""] = await gateway.prints(/Model gateway at (http:\/\/127\.0\.0\.1:\d+)\/api\/v1/)
   await gateway.prints(/Requests are served by 2 workers/)
-  return { gateway, key, origin }
+  const migrate = async (...more: ReadonlyArray<string>): Promise<unknown> => {
+    const command = [join(link, "bin/model-gateway"), "migrate", "--json", "--data-dir", dataDir, ...more]
+    return JSON.parse(await succeed("node", command, { cwd: folder, env: environment }))
+  }
+  return { gateway, key, managementKey, migrate, origin }
 }
 
 type Served = Awaited<ReturnType<typeof serve>>
 
-const body = JSON.stringify({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] })
+interface Call {
+  readonly method: "GET" | "POST"
+  readonly path: string
+  readonly key: string
+  readonly body?: object
+}
 
-/** Sends paid requests over kept connections, without repeating any, until it is told to end. */
-const load = ({ key, origin }: Served) => {
+const rerank = { model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] }
+
+/** What clients send, again and again. The first is paid for. */
+const callsOf = ({ key, managementKey }: Served): ReadonlyArray<Call> => [
+  { method: "POST", path: "/rerank", key, body: rerank },
+  { method: "GET", path: "/key", key },
+  { method: "GET", path: "/generations?limit=5", key: managementKey },
+  { method: "GET", path: "/videos?limit=5", key },
+  { method: "GET", path: "/keys", key: managementKey },
+  { method: "GET", path: "/activity", key: managementKey }
+]
+
+/** Sends requests over kept connections, without repeating any, until it is told to end. */
+const load = (served: Served) => {
   const agent = new Agent({ keepAlive: true })
-  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
-  const send = () =>
+  const send = ({ body, key, method, path }: Call) =>
     new Promise<string>((resolve) => {
-      const sent = request(`${origin}/api/v1/rerank`, { agent, method: "POST", headers }, (response) => {
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
+      const sent = request(`${served.origin}/api/v1${path}`, { agent, method, headers }, (response) => {
         response.resume()
         response.once("close", () => resolve(response.complete ? String(response.statusCode) : "cut"))
       })
       sent.once("error", ({ message }) => resolve(message))
-      sent.end(body)
+      sent.end(body === undefined ? undefined : JSON.stringify(body))
     })
+  const calls = callsOf(served)
   const results = new Map<string, number>()
   let isOver = false
   const client = async () => {
     while (!isOver) {
-      const result = await send()
-      results.set(result, (results.get(result) ?? 0) + 1)
-      await sleep(10)
+      for (const call of calls) {
+        const result = `${call.method} ${call.path} ${await send(call)}`
+        results.set(result, (results.get(result) ?? 0) + 1)
+        await sleep(10)
+      }
     }
   }
   const clients = Array.from({ length: 8 }, client)
@@ -88,6 +128,47 @@ const load = ({ key, origin }: Served) => {
     agent.destroy()
     return Object.fromEntries(results)
   }
+}
+
+const fetchJson = async ({ origin }: Served, { body, key, method, path }: Call): Promise<unknown> => {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
+  const init = body === undefined ? {} : { body: JSON.stringify(body) }
+  const response = await fetch(`${origin}/api/v1${path}`, { method, headers, ...init })
+  const answer: unknown = await response.json()
+  expect([path, response.ok, answer]).toEqual([path, true, answer])
+  return answer
+}
+
+/** Submits a job. Returns what waits for its end. */
+const submitVideo = async (served: Served) => {
+  const body = { model: "sandbox/title-card", prompt: "Dawn", duration: 1, size: "320x240" }
+  const job = await fetchJson(served, { method: "POST", path: "/videos", key: served.key, body })
+  const path = `/videos/${String(at(job, "id"))}?wait=5`
+  return () =>
+    expect
+      .poll(async () => at(await fetchJson(served, { method: "GET", path, key: served.key }), "status"), {
+        timeout: 120_000
+      })
+      .toBe("completed")
+}
+
+/** How many reranks the service has counted. */
+const countedReranks = async (served: Served): Promise<number> => {
+  const activity = await fetchJson(served, { method: "GET", path: "/activity", key: served.managementKey })
+  const rows = at(activity, "data")
+  if (!Array.isArray(rows)) throw new Error("an activity without rows")
+  return rows
+    .filter((row) => at(row, "model") === rerank.model)
+    .reduce((sum, row) => sum + Number(at(row, "requests")), 0)
+}
+
+/** That each request was a 200, and each paid one was counted once. */
+const expectNoFailure = async (served: Served, results: Readonly<Record<string, number>>): Promise<void> => {
+  const expected = callsOf(served).map(({ method, path }) => `${method} ${path} 200`)
+  expect(Object.keys(results).toSorted()).toEqual(expected.toSorted())
+  const paid = results["POST /rerank 200"] ?? 0
+  expect(paid).toBeGreaterThan(50)
+  expect(await countedReranks(served)).toBe(paid)
 }
 
 /** The versions of the workers, as one scrape shows them. */
@@ -116,24 +197,51 @@ const databases = [
   { name: "Postgres", isThere: hasPostgres(), environment: postgres }
 ]
 
-describe.each(databases)("two workers on $name", ({ environment, isThere }) => {
-  it.skipIf(!isThere)("are restarted, upgraded and taken back by one version without a failed request", async () => {
+describe.each(databases)(`two workers of ${release ?? "this tree (no release is tagged)"} on $name`, (database) => {
+  const serveWithLoad = async () => {
     use(before)
-    const served = await serve(await environment())
+    const served = await serve(await database.environment())
     const [own = ""] = await versions(served)
-    const end = load(served)
+    const schema = async () => Number(at(await served.migrate("--dry-run"), "schema"))
+    return { served, own, schema, first: await schema(), end: load(served) }
+  }
+
+  it.skipIf(!database.isThere)("are upgraded to a later schema, and back, without a failed request", async () => {
+    const { end, first, own, schema, served } = await serveWithLoad()
+    const videos = [await submitVideo(served)]
     await restart(served.gateway, 1)
-    use(next)
+    expect(await schema()).toBe(first)
+
+    use(later)
+    videos.push(await submitVideo(served))
     await restart(served.gateway, 2)
-    expect(await versions(served)).toEqual([nextVersion, nextVersion])
+    expect(await versions(served)).toEqual([laterVersion, laterVersion])
+    const last = await schema()
+    expect(last).toBeGreaterThan(first)
+
     use(before)
+    videos.push(await submitVideo(served))
     await restart(served.gateway, 3)
     expect(await versions(served)).toEqual([own, own])
-    const results = await end()
-    expect(Object.keys(results)).toEqual(["200"])
-    expect(results["200"]).toBeGreaterThan(100)
+    // Once more: now every worker of the version before has started on the later schema.
+    await restart(served.gateway, 4)
+    expect(await schema()).toBe(last)
+    videos.push(await submitVideo(served))
+
+    for (const isCompleted of videos) await isCompleted()
+    await expectNoFailure(served, await end())
     served.gateway.signal("SIGTERM")
     expect(await served.gateway.ended).toBe(0)
+  })
+
+  it.skipIf(!database.isThere)("serve on while `migrate` of a later version runs beside them", async () => {
+    const { end, first, schema, served } = await serveWithLoad()
+    use(later)
+    expect(at(await served.migrate(), "applied")).not.toEqual([])
+    expect(await schema()).toBeGreaterThan(first)
+    use(before)
+    await restart(served.gateway, 1)
+    await expectNoFailure(served, await end())
   })
 })
 
