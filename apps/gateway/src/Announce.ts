@@ -11,7 +11,8 @@ export const LogFormat = Context.Reference<"pretty" | "json">("@model-gateway/ga
   defaultValue: () => "pretty"
 })
 
-const toLevel = (event: LogEvent.Event): LogLine.LogLine["level"] =>
+/** The level of an event, as a line of the log has it. */
+export const levelOf = (event: LogEvent.Event): LogLine.LogLine["level"] =>
   LogLine.Level.literals.find((level) => level === LogEvent.events[event].level.toUpperCase()) ?? "INFO"
 
 /** Prints a text of one or more lines. */
@@ -19,5 +20,5 @@ export const say = (event: LogEvent.Event, text: string): Effect.Effect<void> =>
   Effect.gen(function* () {
     if ((yield* LogFormat) === "pretty") return yield* Console.log(text)
     const time = new Date(yield* Clock.currentTimeMillis).toISOString()
-    yield* Console.log(LogLine.format({ time, level: toLevel(event), event, message: text.trim() }))
+    yield* Console.log(LogLine.format({ time, level: levelOf(event), event, message: text.trim() }))
   })

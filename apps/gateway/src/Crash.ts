@@ -6,10 +6,10 @@
  */
 import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import * as SafeMessage from "@model-gateway/offers/SafeMessage"
-import * as LogLine from "@model-gateway/server/LogLine"
 import { Context } from "effect"
-import { appendFileSync, rmSync, statSync, writeSync } from "node:fs"
+import { appendFileSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
+import type * as ProcessLog from "./ProcessLog.ts"
 import { version } from "./Version.ts"
 
 /** Where the last line goes besides stderr, and what is known of the run. */
@@ -18,7 +18,6 @@ export interface Run {
   readonly dataDir: string
   /** The folder that marks the run as running. It is removed, because the end is then on record. */
   readonly marker: string
-  readonly logFormat: "pretty" | "json"
   /** What the process is doing, in a few words. */
   readonly doing: () => string
 }
@@ -110,13 +109,8 @@ const attempt = (write: () => void): void => {
   }
 }
 
-const onStderr = (text: string, time: Date, format: Run["logFormat"]): string =>
-  format === "json"
-    ? `${LogLine.format({ time: time.toISOString(), level: "FATAL", event: "crashed", message: text.trimEnd() })}\n`
-    : text
-
 /** For one process. */
-export const make = (): Crash["Service"] => {
+export const make = (log: ProcessLog.Lines): Crash["Service"] => {
   let run: Run | undefined
   return {
     recordIn: (chosen) => {
@@ -131,7 +125,7 @@ export const make = (): Crash["Service"] => {
       })
       const details = cause === undefined ? [] : describe(cause)
       const text = entry(time, process.pid, `ended because of ${reason}.`, doing, details)
-      attempt(() => void writeSync(2, onStderr(text, time, known?.logFormat ?? "pretty")))
+      log.write("crashed", text, time)
       if (known !== undefined) {
         attempt(() => {
           append(known.dataDir, text)

@@ -71,6 +71,16 @@ const rejectUnknown = Effect.fnUntraced(function* (environment: Readonly<Record<
   }
 })
 
+const { logFormat } = Settings.declarations
+
+/** Whether a flag or the environment asks for JSON: for what goes wrong before all settings are read. */
+export const isJsonLog = (flags: Readonly<Record<string, Option.Option<string>>>) =>
+  Effect.map(
+    Environment,
+    (environment) =>
+      Option.getOrElse(flags[logFormat.name] ?? Option.none(), () => environment[logFormat.variable]) === "json"
+  )
+
 /** Combines what was given by flag, environment and file. */
 export const load = Effect.fnUntraced(function* (
   flags: Readonly<Record<string, Option.Option<string>>>,

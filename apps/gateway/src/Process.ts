@@ -8,8 +8,9 @@
 import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { Cause, Effect, Exit, Fiber } from "effect"
 import { EventEmitter } from "node:events"
-import { isatty } from "node:tty"
 import * as Crash from "./Crash.ts"
+import * as Hangup from "./Hangup.ts"
+import * as ProcessLog from "./ProcessLog.ts"
 import * as Signals from "./Signals.ts"
 import * as Worker from "./Worker.ts"
 
@@ -36,7 +37,8 @@ const ignoreClosedPipe = (stream: NodeJS.WriteStream): void => {
  * process with a last line, because it is a bug of the gateway.
  */
 export const run = (program: Effect.Effect<number, never, Crash.Crash>): void => {
-  const crash = Crash.make()
+  const log = ProcessLog.make()
+  const crash = Crash.make(log)
   ignoreClosedPipe(process.stdout)
   ignoreClosedPipe(process.stderr)
   // Also for a promise whose rejection nobody handles, and for an error of a thread.
@@ -45,7 +47,11 @@ export const run = (program: Effect.Effect<number, never, Crash.Crash>): void =>
   )
   const signals = new EventEmitter<Signals.Events>()
   const fiber = Effect.runFork(
-    program.pipe(Effect.provideService(Crash.Crash, crash), Effect.provideService(Signals.Signals, signals))
+    program.pipe(
+      Effect.provideService(Crash.Crash, crash),
+      Effect.provideService(ProcessLog.ProcessLog, log),
+      Effect.provideService(Signals.Signals, signals)
+    )
   )
   // Node exits when it has no timer or socket to wait for, even if the fiber still runs.
   const keepAlive = setInterval(() => {}, 2_147_483_647)
@@ -65,26 +71,32 @@ export const run = (program: Effect.Effect<number, never, Crash.Crash>): void =>
       if (signaled === undefined) onSignal()
     },
     reload: () => void signals.emit("reload"),
+    abandoned: () => {
+      log.write("primary_ended", "The process that started this worker has ended. The worker stops.")
+      if (signaled === undefined) onSignal()
+    },
     end: () => crash.end("the end of the process that started this worker", 1)
   })
   process.on("SIGINT", onSignal)
   process.on("SIGTERM", onSignal)
   // Node resets signals that nohup had ignored, and would end without a message. So a process that
   // had no terminal is taken for one that outlives it.
-  const hasTerminal = () => [0, 1, 2].some((descriptor) => isatty(descriptor))
-  const hadTerminal = hasTerminal()
-  process.on("SIGHUP", () => {
-    // The descriptors of a closed terminal are no longer a terminal.
-    if (hadTerminal && !hasTerminal()) {
-      console.error("The terminal was closed (SIGHUP). The gateway stops.")
+  Hangup.listen(() => {
+    if (Hangup.hadTerminal && !Hangup.hasTerminal()) {
+      log.write("terminal_closed", "The terminal was closed (SIGHUP). The gateway stops.")
       onSignal()
     } else if (!signals.emit("reload")) {
-      console.error("SIGHUP is ignored: nothing can be reloaded now. SIGTERM stops the gateway.")
+      log.write(
+        "signal_ignored",
+        "SIGHUP is ignored: no settings are in force that could be read again. SIGTERM stops the process."
+      )
     }
   })
   // Without a listener, the signal would end the process.
   process.on("SIGUSR2", () => {
-    if (!signals.emit("restart")) console.error("SIGUSR2 is ignored: only serve with --workers restarts them.")
+    if (!signals.emit("restart")) {
+      log.write("signal_ignored", "SIGUSR2 is ignored: only serve with --workers restarts them.")
+    }
   })
 
   fiber.addObserver((exit) => {

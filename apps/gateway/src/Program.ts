@@ -19,6 +19,7 @@ import * as Videos from "./commands/Videos.ts"
 import * as Webhooks from "./commands/Webhooks.ts"
 import * as Workspaces from "./commands/Workspaces.ts"
 import * as Output from "./Output.ts"
+import { ProcessLog } from "./ProcessLog.ts"
 import { version } from "./Version.ts"
 
 /** All commands. */
@@ -45,6 +46,12 @@ export const command = Command.make("model-gateway").pipe(
   ])
 )
 
+/** Only `serve` asks for JSON. */
+const fail = (message: string) =>
+  Effect.flatMap(ProcessLog, (log) =>
+    log.isJson() ? Effect.sync(() => log.write("not_started", message)) : Console.error(message)
+  )
+
 /**
  * Runs the command that the arguments name and returns the exit code. Errors that a user can fix
  * are printed as one sentence.
@@ -58,7 +65,7 @@ export const run = (args: ReadonlyArray<string>) =>
       UsageError: ({ message }) => Effect.as(Console.error(message), 2),
       ExitCode: ({ code }) => Effect.succeed(code)
     }),
-    Effect.catch((error) => Effect.as(Console.error(error.message), 1)),
+    Effect.catch(({ message }) => Effect.as(fail(message), 1)),
     Effect.provide(
       Layer.mergeAll(
         NodeServices.layer,

@@ -12,7 +12,6 @@ import type { Failure } from "./Failure.ts"
 import * as LoadSettings from "./LoadSettings.ts"
 import { OfferedAgain } from "./OfferedAgain.ts"
 import * as Settings from "./Settings.ts"
-import * as Signals from "./Signals.ts"
 import type * as Tls from "./Tls.ts"
 
 const { anthropicBaseUrl, catalog, upstreams } = Settings.declarations
@@ -37,6 +36,8 @@ interface Options<R> {
   readonly started: LoadSettings.Loaded
   /** The certificate, which is in files of its own. */
   readonly certificate: Tls.Reloader | undefined
+  /** Asks for it. Those during a reload count as one. */
+  readonly signals: Queue.Dequeue<void>
 }
 
 const reload = Effect.fnUntraced(
@@ -61,11 +62,9 @@ const reload = Effect.fnUntraced(
   )
 )
 
-/** Reads them again at each signal until the scope closes. Signals during a reload count as one. */
+/** Reads them again at each signal until the scope closes. */
 export const onSignal = Effect.fnUntraced(function* <R>(options: Options<R>) {
-  const asked = yield* Queue.sliding<void>(1)
-  yield* Signals.on("reload", () => void Queue.offerUnsafe(asked, undefined))
-  yield* Queue.take(asked).pipe(
+  yield* Queue.take(options.signals).pipe(
     Effect.andThen(options.certificate?.reload ?? Effect.void),
     Effect.andThen(reload(options)),
     Effect.forever,

@@ -1,5 +1,5 @@
 /** Signals that ask a process for something else than its end. */
-import { Context, Effect, type Scope } from "effect"
+import { Context, Effect, Queue, type Scope } from "effect"
 import { EventEmitter } from "node:events"
 
 /** What they ask for. SIGHUP: read the settings again. SIGUSR2: replace the worker processes. */
@@ -21,3 +21,10 @@ export const on = (kind: keyof Events, listener: () => void): Effect.Effect<void
       () => Effect.sync(() => void signals.off(kind, listener))
     )
   )
+
+/** The signals of this kind until the scope closes. Those that nobody has taken count as one. */
+export const queue = Effect.fnUntraced(function* (kind: keyof Events) {
+  const signals = yield* Queue.sliding<void>(1)
+  yield* on(kind, () => void Queue.offerUnsafe(signals, undefined))
+  return signals
+})

@@ -23,30 +23,31 @@ export const ready = (banner: string): void => send({ kind: "ready", banner })
 export interface Orders {
   readonly stop: () => void
   readonly reload: () => void
+  /** Stops, because the process that started this worker has ended. */
+  readonly abandoned: () => void
   /** Ends at once. */
   readonly end: () => void
 }
 
 /** Follows the orders of the process that started this worker. */
-export const follow = ({ end, reload, stop }: Orders): void => {
+export const follow = ({ abandoned, end, reload, stop }: Orders): void => {
   const { worker } = cluster
   if (worker === undefined) return
   let isStopping = false
-  const begin = () => {
-    isStopping = true
-    stop()
-  }
   process.on("message", (message: unknown) => {
     if (!isToWorker(message)) return
-    if (message.kind === "stop") begin()
+    if (message.kind === "stop") {
+      isStopping = true
+      stop()
+    }
     if (message.kind === "reload") reload()
   })
   worker.on("disconnect", () => {
     // Otherwise Node ends the process at once, together with its requests.
     worker.exitedAfterDisconnect = true
     if (isStopping) return end()
-    console.error("The process that started this worker has ended. The worker stops.")
-    begin()
+    isStopping = true
+    abandoned()
   })
 }
 

@@ -254,6 +254,11 @@ export const run = Effect.fnUntraced(function* ({ count, stopTimeout }: Options)
   })
 
   return yield* Effect.gen(function* () {
+    // From the start, so that no signal is lost. A worker that starts later reads what is new.
+    const restarts = yield* Signals.queue("restart")
+    yield* Signals.on("reload", () => {
+      for (const process of running) tell(process, { kind: "reload" })
+    })
     // The first one alone, because it may create the database, and its failure is that of all.
     const first = start(1)
     const banner = yield* Effect.catchTag(
@@ -276,11 +281,6 @@ export const run = Effect.fnUntraced(function* ({ count, stopTimeout }: Options)
     yield* Effect.ignore(Effect.forEach(slots, ({ current }) => serving(current), { concurrency: "unbounded" }))
     yield* Announce.say("started", `${banner}\nRequests are served by ${count} workers.`)
 
-    const restarts = yield* Queue.sliding<void>(1)
-    yield* Signals.on("restart", () => void Queue.offerUnsafe(restarts, undefined))
-    yield* Signals.on("reload", () => {
-      for (const process of running) tell(process, { kind: "reload" })
-    })
     return yield* Effect.forever(Effect.andThen(Queue.take(restarts), restart))
   }).pipe(
     Effect.scoped,

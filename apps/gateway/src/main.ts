@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The executable `model-gateway`. It checks Node first, because the rest needs a recent one. */
+import "./Hangup.ts"
 import { nodeProblem } from "./Version.ts"
 
 /** Node 22 warns that `node:sqlite` is experimental. The tests of the service pass there, too. */

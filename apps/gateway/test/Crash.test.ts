@@ -1,6 +1,7 @@
 /**
  * What a process leaves behind when it ends without having stopped, and what the next start says.
  */
+import * as LogLine from "@model-gateway/server/LogLine"
 import { Schema } from "effect"
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
@@ -10,7 +11,7 @@ import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
 import { executable } from "@model-gateway/test-services/GatewayProcess"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
-import { firstKey, folder, serve } from "./Executable.ts"
+import { firstKey, folder, run, serve, start } from "./Executable.ts"
 import { type Answer, send, startUpstreams } from "./Fleet.ts"
 
 const fixture = fileURLToPath(new URL("fixtures/crashing.mjs", import.meta.url))
@@ -22,6 +23,8 @@ const bodyOfJob = Schema.decodeUnknownSync(Schema.Struct({ id: Schema.String, st
 const asJob = (answer: Answer | undefined) => bodyOfJob(JSON.parse(answer?.body ?? ""))
 
 const asLine = Schema.decodeUnknownSync(Schema.Struct({ level: Schema.String, message: Schema.String }))
+
+const asEvent = Schema.decodeUnknownSync(LogLine.LogLine)
 
 /** Options of node that load a script. */
 const preload = (script: string): ReadonlyArray<string> => {
@@ -267,6 +270,47 @@ describe("a process without its terminal", { timeout: 120_000 }, () => {
     gateway.signal("SIGTERM")
     const { code, stderr } = await gateway.ended
     expect([code, stderr]).toEqual([0, expect.stringContaining("The settings were read again.")])
+  })
+
+  it.skipIf(process.platform !== "linux")(
+    "keeps SIGHUP while it starts, and then reads its settings again",
+    async () => {
+      const dataDir = folder()
+      const gateway = start(["serve", "--port", "0", "--data-dir", dataDir, "--log-format", "json"])
+      // Before Node listens, nothing can keep the signal from ending the process.
+      await vi.waitFor(() => {
+        const [, caught = ""] = /^SigCgt:\s+(\w+)$/m.exec(readFileSync(`/proc/${gateway.pid}/status`, "utf8")) ?? []
+        if ((Number.parseInt(caught.slice(-1), 16) & 1) === 0) throw new Error("not yet")
+      }, startTime)
+      await vi.waitFor(
+        () => {
+          process.kill(gateway.pid, "SIGHUP")
+          if (!existsSync(join(dataDir, "gateway.db"))) throw new Error("not yet")
+        },
+        { timeout: 30_000, interval: 10 }
+      )
+      await gateway.prints(/"event":"started"/)
+      await vi.waitFor(() => expect(gateway.logged()).toContain('"event":"settings_reloaded"'), startTime)
+    }
+  )
+
+  it("writes what it says of signals, its end and a failed start as JSON, too", async () => {
+    const dataDir = folder()
+    const json = { MODEL_GATEWAY_LOG_FORMAT: "json" }
+    const gateway = start(["serve", "--port", "0", "--data-dir", dataDir], json)
+    const [, origin = ""] = await gateway.prints(/at (http:\/\/[^/]+)/)
+    gateway.signal("SIGUSR2")
+    await vi.waitFor(() => expect(gateway.logged()).toContain('"event":"signal_ignored"'), startTime)
+    const taken = await run(["serve", "--port", new URL(origin).port, "--data-dir", dataDir], json)
+    expect(taken.code).toBe(1)
+    const settings = join(dataDir, "gateway.json")
+    writeFileSync(settings, "{")
+    const unreadable = await run(["serve", "--config", settings, "--data-dir", dataDir], json)
+    gateway.signal("SIGTERM")
+    const ended = await gateway.ended
+    const lines = [ended, taken, unreadable].flatMap(({ stderr, stdout }) => `${stdout}${stderr}`.trim().split("\n"))
+    const events = lines.map((line) => asEvent(JSON.parse(line)).event)
+    expect(events).toEqual(["started", "first_run", "stopping", "signal_ignored", "not_started", "not_started"])
   })
 
   it("continues when nobody reads its output any more", async () => {

@@ -18,6 +18,7 @@ import {
   Layer,
   Logger,
   type Path,
+  type Queue,
   Redacted,
   References
 } from "effect"
@@ -40,7 +41,9 @@ import { Offered } from "../Offered.ts"
 import * as Output from "../Output.ts"
 import * as SampleKeys from "../SampleKeys.ts"
 import * as Settings from "../Settings.ts"
+import { ProcessLog } from "../ProcessLog.ts"
 import * as SettingsReload from "../SettingsReload.ts"
+import * as Signals from "../Signals.ts"
 import * as Tls from "../Tls.ts"
 import { version } from "../Version.ts"
 import * as Worker from "../Worker.ts"
@@ -156,7 +159,7 @@ const condition = (): string => {
 
 /** Reports how earlier runs ended, and records how this one ends. */
 const layerRunRecord = Effect.fnUntraced(function* (
-  { dataDir, logFormat }: LoadSettings.Ready,
+  { dataDir }: LoadSettings.Ready,
   connections: Connections.Connections,
   basePath: string | undefined
 ) {
@@ -167,7 +170,6 @@ const layerRunRecord = Effect.fnUntraced(function* (
     Effect.contextWith((context: Context.Context<never>) =>
       RunRecord.make({
         dataDir,
-        logFormat,
         doing: () => `${InProgress.describe(connections.openRequests(), context, basePath)}, ${condition()}`
       })
     )
@@ -245,7 +247,7 @@ const stopping = Effect.fnUntraced(function* (
 })
 
 const running = Effect.fnUntraced(function* (
-  { load, loaded, settings }: Started,
+  { load, loaded, reloads, settings }: Started,
   connections: Connections.Connections,
   basePath: string | undefined,
   certificate: Tls.Reloader | undefined
@@ -284,7 +286,7 @@ const running = Effect.fnUntraced(function* (
       yield* FirstKeys.announce(settings, created, firstRun(made, base, settings))
     }
     Worker.ready(banner.join("\n"))
-    yield* SettingsReload.onSignal({ load, started: loaded, certificate })
+    yield* SettingsReload.onSignal({ load, started: loaded, certificate, signals: reloads })
     return yield* certificate === undefined ? Effect.never : certificate.watch
   }).pipe(
     Effect.scoped,
@@ -305,12 +307,16 @@ const workers = Effect.fnUntraced(function* ({ mcp, shutdownDelay, shutdownTimeo
   yield* Workers.run({ count: workers, stopTimeout: Duration.sum(drained, Duration.sum(closing, closing)) })
 })
 
+const logFormatConfig = Setting.config({ logFormat: Settings.declarations.logFormat })
+
 /** The settings of this run. */
 interface Started {
   readonly loaded: LoadSettings.Loaded
   readonly settings: LoadSettings.Ready
   /** Reads the settings again. */
   readonly load: Effect.Effect<LoadSettings.Loaded, Failure, FileSystem.FileSystem | Path.Path>
+  /** Asks for it. */
+  readonly reloads: Queue.Dequeue<void>
 }
 
 /** The `serve` command. */
@@ -318,8 +324,13 @@ export const command = Command.make(
   "serve",
   { config: Settings.configFlag, settings: Settings.flagsOf(Settings.all) },
   Effect.fnUntraced(function* (input) {
+    // Before the settings are read, so that none is lost.
+    const reloads = yield* Signals.queue("reload")
+    const log = yield* ProcessLog
+    if (yield* LoadSettings.isJsonLog(input.settings)) log.use("json")
     const load = LoadSettings.load(input.settings, input.config)
     const loaded = yield* load
+    log.use((yield* loaded.read(logFormatConfig)).logFormat)
     const settings = yield* LoadSettings.read(loaded)
     const limits = yield* loaded.read(GatewayServerConfig.config)
     if (settings.migrate === "never") yield* Database.required(settings)
@@ -351,14 +362,14 @@ export const command = Command.make(
       settings.tls === undefined || certificate === undefined
         ? undefined
         : Tls.makeReloader(settings.tls, certificate, connections.setCertificate)
-    yield* running({ load, loaded, settings }, connections, limits.basePath, reloader).pipe(
+    yield* running({ load, loaded, reloads, settings }, connections, limits.basePath, reloader).pipe(
       Effect.provide(Layer.provide(service, [GatewayServerConfig.layer({ ...limits, bodyMemory }), tracing])),
       Effect.provide(
         Layer.provideMerge(yield* layerRunRecord(settings, connections, limits.basePath), layerLogs(settings))
       ),
       Worker.number === undefined ? identity : Effect.annotateLogs({ worker: Worker.number })
     )
-  })
+  }, Effect.scoped)
 ).pipe(
   Command.withDescription(
     "Run the gateway. The first run creates a workspace with credits, a management key and an ordinary key. It prints the keys if standard output is a terminal, else it writes them to first-keys.txt in the data folder. " +

@@ -28,6 +28,18 @@ const declared = {
     action: "Check the permissions and the free space of the data folder. `keys create` makes other keys."
   },
   stopping: { level: "Info", meaning: "The gateway got a signal and lets requests in flight finish." },
+  not_started: {
+    level: "Fatal",
+    meaning: "The gateway did not start, or ended because of a problem that an operator can solve.",
+    action: "Correct what the line names. A supervisor such as systemd starts it again."
+  },
+  terminal_closed: { level: "Info", meaning: "SIGHUP: the terminal of the gateway was closed, so it stops." },
+  signal_ignored: { level: "Info", meaning: "A signal asked for something that the process does not do now." },
+  primary_ended: {
+    level: "Error",
+    meaning: "The first process of `--workers` ended, so its workers stop after their requests.",
+    action: "Look for `kill -9` and missing memory at that time."
+  },
   crashed: {
     level: "Fatal",
     meaning: "The process ended without having stopped. The line says why and what it was doing.",
