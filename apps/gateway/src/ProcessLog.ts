@@ -2,7 +2,7 @@
  * Lines of the log about the process itself, which it writes to stderr outside of its program: about
  * signals, its end, and why it did not start. They are written at once, because the process may end.
  */
-import * as LogEvent from "@model-gateway/server/LogEvent"
+import type * as LogEvent from "@model-gateway/server/LogEvent"
 import * as LogLine from "@model-gateway/server/LogLine"
 import { Context } from "effect"
 import { writeSync } from "node:fs"

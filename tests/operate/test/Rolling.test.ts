@@ -155,11 +155,11 @@ const submitVideo = async (served: Served) => {
 /** How many reranks the service has counted. */
 const countedReranks = async (served: Served): Promise<number> => {
   const activity = await fetchJson(served, { method: "GET", path: "/activity", key: served.managementKey })
-  const rows = at(activity, "data")
+  const rows: unknown = at(activity, "data")
   if (!Array.isArray(rows)) throw new Error("an activity without rows")
-  return rows
+  return Array.from<unknown>(rows)
     .filter((row) => at(row, "model") === rerank.model)
-    .reduce((sum, row) => sum + Number(at(row, "requests")), 0)
+    .reduce<number>((sum, row) => sum + Number(at(row, "requests")), 0)
 }
 
 /** That each request was a 200, and each paid one was counted once. */
