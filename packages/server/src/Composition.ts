@@ -40,6 +40,7 @@ import * as Docs from "./site/Docs.ts"
 import * as FailureLog from "./observability/FailureLog.ts"
 import * as Health from "./http/Health.ts"
 import * as Lifecycle from "./http/Lifecycle.ts"
+import * as RequestServices from "./http/RequestServices.ts"
 import * as RequestMiddleware from "./http/RequestMiddleware.ts"
 import * as RequestSpans from "./http/RequestSpans.ts"
 import * as StaticSite from "./site/StaticSite.ts"
@@ -152,10 +153,11 @@ const served = HttpRouter.serve(routes, serving)
  * layer closes, the service first reports that it is not ready, stops accepting requests, and lets
  * requests in flight finish within the HTTP server's `gracefulShutdownTimeout` (use 30 seconds).
  */
-export const layerHttp = Lifecycle.layerStopFirst.pipe(
-  Layer.provideMerge(served.pipe(Layer.provide(RequestSpans.layer))),
-  Layer.provideMerge(Lifecycle.layer),
-  Layer.provide(FailureLog.layer())
+export const layerHttp = Lifecycle.layerStopFirst.pipe(Layer.provideMerge(served), Layer.provideMerge(Lifecycle.layer))
+
+/** The HTTP server for {@link layerHttp}. Provide it last: each request has what is in its context. */
+export const layerServer = RequestServices.layerServer.pipe(
+  Layer.provideMerge(Layer.merge(RequestSpans.layer, FailureLog.layer()))
 )
 
 /** The groups of the contract that an operator needs to manage a gateway. */
@@ -406,7 +408,8 @@ export const layer = ({
     Layer.provide([Readiness.layer, Scrape.layer]),
     Layer.provideMerge(layerStores(data)),
     Layer.provideMerge(Reload.layer({ offers, fileProviders, makeVideoOffer })),
-    Layer.provide([Layer.succeed(StaticSite.StaticSite, web), Layer.succeed(MetricsPage, metricsPage)])
+    Layer.provide([Layer.succeed(StaticSite.StaticSite, web), Layer.succeed(MetricsPage, metricsPage)]),
+    Layer.provide(layerServer)
   )
 }
 

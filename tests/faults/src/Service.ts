@@ -171,6 +171,7 @@ export const start = (options: Options): Service => {
     Layer.provideMerge(Layer.succeed(Vault, vault)),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(database.connect(process)),
+    Layer.provide(Composition.layerServer),
     Layer.provideMerge(
       Layer.mergeAll(
         Layer.succeed(SecureRandom.SecureRandom, SecureRandom.make(dice.bytes)),

@@ -7,6 +7,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
 import { Activity, type DaySums, type Place } from "../accounting/Activity.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import { invalid } from "../internal/Issues.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as Periods from "../internal/Periods.ts"
@@ -111,6 +112,8 @@ const make = Effect.gen(function* () {
 })
 
 /** The `activity` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "activity", (handlers) =>
-  Effect.map(make, ({ list }) => handlers.handle("listActivity", ({ query }) => list(query)))
+export const layer = RequestServices.group(make, ({ list }) =>
+  HttpApiBuilder.group(GatewayApi, "activity", (handlers) =>
+    handlers.handle("listActivity", ({ query }) => list(query))
+  )
 )

@@ -13,6 +13,7 @@ import {
   type UpdateProviderKey
 } from "../access/ProviderKeys.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import { invalid } from "../internal/Issues.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as FileProviders from "../objects/FileProviders.ts"
@@ -128,8 +129,8 @@ const make = Effect.gen(function* () {
 const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
 
 /** The `byok` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "byok", (handlers) =>
-  Effect.map(make, (byok) =>
+export const layer = RequestServices.group(make, (byok) =>
+  HttpApiBuilder.group(GatewayApi, "byok", (handlers) =>
     handlers
       .handle("createByokKey", ({ payload }) => byok.create(payload))
       .handle("listByokKeys", ({ query }) => byok.list(query))

@@ -7,6 +7,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
 import { Accounting } from "../accounting/Accounting.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 
 const make = Effect.gen(function* () {
@@ -28,6 +29,8 @@ const make = Effect.gen(function* () {
 })
 
 /** The `credits` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "credits", (handlers) =>
-  Effect.map(make, (credits) => handlers.handle("getCredits", ({ query }) => credits(query.workspace_id)))
+export const layer = RequestServices.group(make, (credits) =>
+  HttpApiBuilder.group(GatewayApi, "credits", (handlers) =>
+    handlers.handle("getCredits", ({ query }) => credits(query.workspace_id))
+  )
 )

@@ -10,6 +10,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import { forEphemeral, KeyResponses } from "../access/KeyResponses.ts"
 
 /**
@@ -20,8 +21,8 @@ const respond = (response: Response) =>
   HttpServerResponse.text(JSON.stringify(response), { contentType: "application/json" })
 
 /** The `key` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "key", (handlers) =>
-  Effect.map(KeyResponses, (records) =>
+export const layer = RequestServices.group(KeyResponses, (records) =>
+  HttpApiBuilder.group(GatewayApi, "key", (handlers) =>
     handlers.handle("currentKey", () =>
       Effect.flatMap(currentCaller, ({ ephemeral, key }) =>
         Effect.map(orUnavailable(records.of(key)), (data) =>

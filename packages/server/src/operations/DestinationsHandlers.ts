@@ -11,6 +11,7 @@ import type { Destination, Secrets, Settings } from "../broadcast/Destination.ts
 import { DestinationNotFound, DestinationStore } from "../broadcast/DestinationStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import { invalid } from "../internal/Issues.ts"
 import * as OutboundUrl from "../outbound/OutboundUrl.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
@@ -209,8 +210,8 @@ const make = Effect.gen(function* () {
 const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
 
 /** The `destinations` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "destinations", (handlers) =>
-  Effect.map(make, (destinations) =>
+export const layer = RequestServices.group(make, (destinations) =>
+  HttpApiBuilder.group(GatewayApi, "destinations", (handlers) =>
     handlers
       .handle("createDestination", ({ payload }) => destinations.create(payload))
       .handle("listDestinations", ({ query }) => destinations.list(query))

@@ -14,6 +14,7 @@ import { currentCaller, limitedTo } from "../access/Caller.ts"
 import { Idempotency } from "../admission/Idempotency.ts"
 import * as IdempotentRequest from "../admission/IdempotentRequest.ts"
 import * as BodyLimit from "../http/BodyLimit.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { invalid } from "../internal/Issues.ts"
 import * as Paging from "../http/Paging.ts"
@@ -231,8 +232,8 @@ const make = Effect.gen(function* () {
 })
 
 /** The `files` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
-  Effect.map(make, (files) =>
+export const layer = RequestServices.group(make, (files) =>
+  HttpApiBuilder.group(GatewayApi, "files", (handlers) =>
     handlers
       .handle("deleteFile", ({ params: { file_id }, query: { provider, workspace_id }, request }) =>
         provider === undefined

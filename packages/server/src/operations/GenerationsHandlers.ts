@@ -10,6 +10,7 @@ import { currentCaller, limitedTo } from "../access/Caller.ts"
 import { type Entry, toContract } from "../accounting/Ledger.ts"
 import { RequestLog } from "../accounting/RequestLog.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import * as Paging from "../http/Paging.ts"
 import { type RejectedRequest, RejectedRequests } from "../requests/RejectedRequests.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
@@ -139,8 +140,8 @@ const make = Effect.gen(function* () {
 })
 
 /** The `generations` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "generations", (handlers) =>
-  Effect.map(make, ({ get, list, listRejected }) =>
+export const layer = RequestServices.group(make, ({ get, list, listRejected }) =>
+  HttpApiBuilder.group(GatewayApi, "generations", (handlers) =>
     handlers
       .handle("getGeneration", ({ query }) => get(query.id))
       .handle("listGenerations", ({ query }) => list(query))

@@ -11,6 +11,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { currentCaller } from "../access/Caller.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import type * as Page from "../storage/sql/Page.ts"
 import { type Guardrail, shown, stated } from "../access/Guardrail.ts"
@@ -133,8 +134,8 @@ const make = Effect.gen(function* () {
 const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
 
 /** The `guardrails` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "guardrails", (handlers) =>
-  Effect.map(make, (guardrails) =>
+export const layer = RequestServices.group(make, (guardrails) =>
+  HttpApiBuilder.group(GatewayApi, "guardrails", (handlers) =>
     handlers
       .handle("assignKeys", ({ params, payload }) => guardrails.assign(idOf(params), payload))
       .handle("unassignKeys", ({ params, payload }) => guardrails.unassign(idOf(params), payload))

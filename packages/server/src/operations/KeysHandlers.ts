@@ -16,6 +16,7 @@ import * as Budgets from "../accounting/Budgets.ts"
 import { Idempotency } from "../admission/Idempotency.ts"
 import * as IdempotentRequest from "../admission/IdempotentRequest.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import { invalid } from "../internal/Issues.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import { type Descendant, EphemeralKeys } from "../access/EphemeralKeys.ts"
@@ -264,8 +265,8 @@ const make = Effect.gen(function* () {
 })
 
 /** The `keys` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "keys", (handlers) =>
-  Effect.map(make, (keys) =>
+export const layer = RequestServices.group(make, (keys) =>
+  HttpApiBuilder.group(GatewayApi, "keys", (handlers) =>
     handlers
       .handle("createKey", ({ headers, payload }) => keys.create(payload, headers["idempotency-key"]))
       .handle("createEphemeralKey", ({ payload }) =>

@@ -10,6 +10,7 @@ import { currentCaller } from "../access/Caller.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as Candidate from "../routing/Candidate.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { type Entry, ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as AllowedProviderKeys from "../routing/AllowedProviderKeys.ts"
@@ -138,8 +139,8 @@ const make = Effect.gen(function* () {
 })
 
 /** The `models` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
-  Effect.map(make, ({ basePath, catalog, find, health, list, providerKeys }) =>
+export const layer = RequestServices.group(make, ({ basePath, catalog, find, health, list, providerKeys }) =>
+  HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
     handlers
       .handle("listModels", ({ query }) =>
         Effect.map(providerKeys, (keys) => pageOf(basePath, list(keys, query), query))

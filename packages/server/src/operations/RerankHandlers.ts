@@ -12,6 +12,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as PaidWork from "../admission/PaidWork.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as ProviderFailures from "../routing/ProviderFailures.ts"
@@ -105,8 +106,8 @@ const make = Effect.gen(function* () {
 })
 
 /** The `rerank` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "rerank", (handlers) =>
-  Effect.map(make, ({ isModel, rank }) =>
+export const layer = RequestServices.group(make, ({ isModel, rank }) =>
+  HttpApiBuilder.group(GatewayApi, "rerank", (handlers) =>
     handlers
       .handle("rerank", ({ headers, payload }) =>
         rank({

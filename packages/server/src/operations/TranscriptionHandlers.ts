@@ -21,6 +21,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as FairShare from "@model-gateway/offers/FairShare"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as BodyLimit from "../http/BodyLimit.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import * as PaidWork from "../admission/PaidWork.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { ModelCatalog } from "../routing/ModelCatalog.ts"
@@ -144,8 +145,8 @@ const make = Effect.gen(function* () {
 })
 
 /** The `transcription` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "transcription", (handlers) =>
-  Effect.map(make, (transcribe) =>
+export const layer = RequestServices.group(make, (transcribe) =>
+  HttpApiBuilder.group(GatewayApi, "transcription", (handlers) =>
     handlers.handleRaw("transcribe", ({ headers, request }) => transcribe(request, headers["idempotency-key"]))
   )
 )

@@ -15,6 +15,7 @@ import { currentCaller, limitedTo } from "../access/Caller.ts"
 import type { Workspace } from "../access/Workspace.ts"
 import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 import * as CallbackUrl from "../http/CallbackUrl.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import * as ContentResponse from "../http/ContentResponse.ts"
 import { contentLost, storeUnavailable } from "../http/ObjectFailures.ts"
 import { ObjectStore } from "../objects/ObjectStore.ts"
@@ -226,8 +227,8 @@ const make = Effect.gen(function* () {
 })
 
 /** The `videos` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "videos", (handlers) =>
-  Effect.map(make, ({ cancel, content, find, get, list, submit, workspaceOf }) =>
+export const layer = RequestServices.group(make, ({ cancel, content, find, get, list, submit, workspaceOf }) =>
+  HttpApiBuilder.group(GatewayApi, "videos", (handlers) =>
     handlers
       .handle("submitVideo", ({ headers, payload }) => submit(payload, headers["idempotency-key"]))
       .handle("listVideos", ({ query }) =>

@@ -7,6 +7,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import * as Paging from "../http/Paging.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
@@ -99,8 +100,8 @@ const make = Effect.gen(function* () {
 })
 
 /** The `webhooks` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "webhooks", (handlers) =>
-  Effect.map(make, (webhooks) =>
+export const layer = RequestServices.group(make, (webhooks) =>
+  HttpApiBuilder.group(GatewayApi, "webhooks", (handlers) =>
     handlers
       // UUIDs are case-insensitive.
       .handle("rotateWebhookSecret", ({ params, payload }) => webhooks.rotate(params.id.toLowerCase(), payload))

@@ -9,6 +9,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { currentCaller } from "../access/Caller.ts"
 import { Accounting } from "../accounting/Accounting.ts"
 import * as CallbackUrl from "../http/CallbackUrl.ts"
+import * as RequestServices from "../http/RequestServices.ts"
 import * as CreditAmount from "../http/CreditAmount.ts"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { orUnavailable } from "../http/Failures.ts"
@@ -140,8 +141,8 @@ const make = Effect.gen(function* () {
 const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
 
 /** The `workspaces` group of the contract. */
-export const layer = HttpApiBuilder.group(GatewayApi, "workspaces", (handlers) =>
-  Effect.map(make, (workspaces) =>
+export const layer = RequestServices.group(make, (workspaces) =>
+  HttpApiBuilder.group(GatewayApi, "workspaces", (handlers) =>
     handlers
       .handle("createWorkspace", ({ payload }) => workspaces.create(payload))
       .handle("listWorkspaces", ({ query }) => workspaces.list(query))
