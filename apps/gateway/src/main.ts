@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 /** The executable `model-gateway`. It checks Node first, because the rest needs a recent one. */
+// First, because it replaces the process.
+import "./Memory.ts"
 import "./Hangup.ts"
 import { nodeProblem } from "./Version.ts"
 

@@ -1,0 +1,22 @@
+// The memory that a served gateway may keep although it is free.
+import { readFileSync } from "node:fs"
+import { describe, expect, it } from "vitest"
+import { folder, type Running, serve } from "./Executable.ts"
+
+const read = ({ pid }: Running, name: "cmdline" | "environ"): ReadonlyArray<string> =>
+  readFileSync(`/proc/${pid}/${name}`, "utf8").split("\0")
+
+describe.skipIf(process.platform !== "linux")("serve", { timeout: 60_000 }, () => {
+  it("bounds the memory that it keeps, in the process that was started", async () => {
+    const gateway = await serve(folder(), [], undefined, { nodeOptions: ["--stack-trace-limit=50"] })
+    expect(read(gateway, "cmdline")).toEqual(
+      expect.arrayContaining(["--stack-trace-limit=50", "--max-semi-space-size=16", "--heap-growing-percent=100"])
+    )
+    expect(read(gateway, "environ")).toContain("MALLOC_ARENA_MAX=2")
+  })
+
+  it("leaves the bounds to an operator who chose them", async () => {
+    const gateway = await serve(folder(), [], { NODE_OPTIONS: "--max-semi-space-size=32" })
+    expect(read(gateway, "cmdline")).not.toContain("--max-semi-space-size=16")
+  })
+})
