@@ -12,7 +12,7 @@ export interface Call {
 }
 
 export interface Target {
-  readonly child: Child.Child
+  readonly child: Pick<Child.Child, "origin" | "usage">
   readonly call: Call
 }
 

@@ -3,12 +3,15 @@ import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Console, Data, Effect, Option, Runtime } from "effect"
 import { CliConfig, Command, Flag, GlobalFlag, TerminalCapabilities } from "effect/cli"
 import * as Bundle from "./bundle/index.ts"
+import * as Capacity from "./capacity/index.ts"
 import * as Client from "./client/index.ts"
 import * as Databases from "./databases/index.ts"
+import * as Endurance from "./endurance/index.ts"
 import * as Objects from "./objects/index.ts"
 import * as Rendering from "./rendering/index.ts"
 import * as Upstream from "./upstream/index.ts"
 import * as Usage from "./usage/index.ts"
+import * as Workers from "./workers/index.ts"
 
 /** A measurement, which is printed already, exceeds its bound. */
 class BoundExceeded extends Data.TaggedError("BoundExceeded") {
@@ -82,6 +85,33 @@ const upstream = Command.make(
   )
 )
 
+const endurance = Command.make(
+  "endurance",
+  {
+    requests: Flag.Int("requests").pipe(Flag.withDescription("Paid requests in all."), Flag.withDefault(1_000_000)),
+    step: Flag.Int("step").pipe(Flag.withDescription("Paid requests for each row."), Flag.withDefault(100_000))
+  },
+  (options) => printJudged([() => Endurance.run(options)])
+).pipe(
+  Command.withDescription(
+    "Measures memory, file descriptors and the database of the executable as it serves paid requests (20 minutes)."
+  )
+)
+
+const workers = Command.make(
+  "workers",
+  { quick },
+  Effect.fnUntraced(function* ({ quick }) {
+    for (const store of Workers.stores) yield* print(() => Workers.run(store, quick))
+  })
+).pipe(
+  Command.withDescription("Measures paid requests with 1, 2 and 3 workers, on SQLite and on Postgres (5 minutes).")
+)
+
+const capacity = Command.make("capacity", { quick }, ({ quick }) => print(() => Capacity.run(quick))).pipe(
+  Command.withDescription("Measures what one paid request costs each part (5 minutes).")
+)
+
 const bench = Command.make(
   "bench",
   { quick },
@@ -91,7 +121,7 @@ const bench = Command.make(
   })
 ).pipe(
   Command.withDescription("Compares the client and the service with peers. The commands measure more."),
-  Command.withSubcommands([databases, usage, objects, upstream])
+  Command.withSubcommands([databases, usage, objects, upstream, endurance, workers, capacity])
 )
 
 Command.run(bench, { version: "0.0.0" }).pipe(

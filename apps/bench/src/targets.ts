@@ -19,6 +19,13 @@ export const targets = {
   sums: { name: "requests/s with the sums of the day, × without", at: "least", bound: 0.97 }
 } as const satisfies Readonly<Record<string, Target>>
 
+/** Memory of the executable, in MiB. */
+export const limits = {
+  idleMebibytes: 150,
+  /** After 100,000 paid requests, and after any number. */
+  loadedMebibytes: 300
+} as const
+
 /** `within the spread` if at least a quarter of the rounds reached the bound, but not half of them. */
 export type Verdict = "reached" | "within the spread" | "missed"
 

@@ -164,6 +164,8 @@ export interface Postgres {
    * again.
    */
   readonly url: string
+  /** The process id of the server while it runs. Its other processes are its children. */
+  readonly pid: () => number
   /** Starts it after `stop` or `kill`. */
   readonly start: () => Promise<void>
   /** A fast shutdown. */
@@ -298,6 +300,7 @@ export const startPostgres = async ({
   return {
     url: `postgres://${user}:${password}@127.0.0.1:${port}/postgres`,
     start,
+    pid: () => running?.pid ?? 0,
     stop: () => end("SIGINT"),
     kill: () => end("SIGKILL"),
     pause: () => signalAll("SIGSTOP"),
