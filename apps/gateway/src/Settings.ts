@@ -11,10 +11,11 @@ import type { Variables } from "@model-gateway/offers/Adapter"
 import { adapters, type AnyAdapter } from "@model-gateway/providers/Adapters"
 import * as UpstreamHttp from "@model-gateway/offers/UpstreamHttp"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
+import * as KeyFormat from "@model-gateway/server/KeyFormat"
 import * as ObjectStoreUrl from "@model-gateway/server/ObjectStoreUrl"
 import * as RedisUrl from "@model-gateway/server/RedisUrl"
 import * as Setting from "@model-gateway/settings/Setting"
-import { type Config, Duration, JsonSchema, type Option, Schema } from "effect"
+import { type Config, Duration, JsonSchema, type Option, Result, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { fileURLToPath } from "node:url"
 import * as Database from "./Database.ts"
@@ -43,6 +44,13 @@ const isPair = (pair: string): boolean => {
 
 /** Pairs of OpenTelemetry's variables. Their values are in percent-encoding. */
 const Pairs = Schema.String.check(Schema.makeFilter((text) => text.split(",").every(isPair)))
+
+/** The last characters of a key are a checksum. */
+const ManagementKey = Schema.String.check(
+  Schema.makeFilter((text) =>
+    Result.match(KeyFormat.parse(text), { onFailure: () => false, onSuccess: ({ kind }) => kind === "management" })
+  )
+)
 
 /** The settings of the upstream that an adapter has of its own, under the adapter's name. */
 const ownUpstream = ({ credential, defaultBaseUrl, name, title }: AnyAdapter, variables: Variables) => ({
@@ -167,10 +175,16 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
     description:
       "Tier of the ordinary key that the first run creates. A key of the free tier calls only models at a price of 0"
   }),
-  firstKeys: Setting.literals("first-keys", ["auto", "stdout", "file"], {
+  firstKeys: Setting.literals("first-keys", ["auto", "stdout", "file", "both"], {
     default: "auto",
     description:
-      "Where the keys of the first run go. `auto` prints them if standard output is a terminal, and else writes them to the file first-keys.txt in the data folder, which only its owner can read. `stdout` prints them, also into a log; `file` never does"
+      "Where the keys of the first run go. `auto` prints them if standard output is a terminal, and else writes them to the file first-keys.env in the data folder, which only its owner can read. `both` writes the file in any case, and prints them to a terminal only. `stdout` prints them, also into a log; `file` never does"
+  }),
+  bootstrapManagementKey: Setting.secret("bootstrap-management-key", {
+    schema: Schema.Redacted(ManagementKey),
+    allowed: "a management key such as `model-gateway keys generate` prints (mg_mk_ and 38 letters and digits)",
+    description:
+      "The management key that the first run creates. Then it generates and prints none, and no ordinary key. On later runs it has no effect"
   }),
   /** The Model Context Protocol at /mcp. */
   mcp: {

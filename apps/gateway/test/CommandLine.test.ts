@@ -110,12 +110,20 @@ describe("the command line", () => {
       all
         .filter(({ help }) => subcommands(help).length === 0 && !help.flags.some(({ name }) => name === flag))
         .map(({ path }) => path.join(" "))
-    expect(lacking("json")).toEqual(["serve", "models update", "models schema", "settings schema", "settings check"])
+    expect(lacking("json")).toEqual([
+      "serve",
+      "models update",
+      "models schema",
+      "keys generate",
+      "settings schema",
+      "settings check"
+    ])
     expect(lacking("url")).toMatchInlineSnapshot(`
       [
         "serve",
         "models update",
         "models schema",
+        "keys generate",
         "reconcile settle",
         "reconcile dismiss",
         "byok rewrap",

@@ -65,8 +65,8 @@ it("doctor reports each problem with a sentence and a command, and changes nothi
     INSERT INTO webhook_secrets (workspace_id, secrets, updated_at)
       SELECT id, '{"masterKeyId":"0123456789abcdef","dataKey":"a","secret":"b"}', 0 FROM workspaces`)
   mkdirSync(join(dataDir, "files"))
-  writeFileSync(join(dataDir, "sample.env"), "")
-  chmodSync(join(dataDir, "sample.env"), 0o644)
+  writeFileSync(join(dataDir, "first-keys.env"), "")
+  chmodSync(join(dataDir, "first-keys.env"), 0o644)
   chmodSync(dataDir, 0o755)
   const future = Date.now() / 1000 + 3600
   utimesSync(file, future, future)

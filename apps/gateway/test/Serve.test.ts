@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -64,18 +64,13 @@ describe("serve", () => {
     expect(answer.status).toBe(200)
     expect(await answer.json()).toMatchObject({ model: "sandbox/bm25", results: [{ index: 1 }, { index: 0 }] })
 
-    const sampleKeys = join(dataDir, "sample.env")
-    const left = (origin: string) =>
-      `MODEL_GATEWAY_BASE_URL=${origin}/api/v1\nMODEL_GATEWAY_API_KEY=${key}\nMODEL_GATEWAY_MANAGEMENT_KEY=${managementKey}\n`
-    expect(readFileSync(sampleKeys, "utf8")).toBe(left(first.origin))
-    expect(statSync(sampleKeys).mode & 0o777).toBe(0o600)
+    expect(readdirSync(dataDir).filter((name) => name.endsWith(".env"))).toEqual([])
 
     first.signal("SIGINT")
     const ended = await first.ended
     expect(ended).toMatchObject({ code: 0, stderr: "" })
 
     const second = await serve(dataDir)
-    await vi.waitFor(() => expect(readFileSync(sampleKeys, "utf8")).toBe(left(second.origin)))
     const record = await currentKey(second.origin, key)
     expect(await record.json()).toMatchObject({ data: { usage: 0.001 } })
     expect((await currentKey(second.origin, managementKey)).status).toBe(200)
@@ -86,28 +81,114 @@ describe("serve", () => {
     expect(stdout).not.toMatch(/mg_[sm]k_/)
   })
 
-  it("writes the keys of its first run to a private file if standard output is not a terminal", async () => {
+  it.each(["auto", "both"])(
+    "with --first-keys %s writes the keys to a private file and prints none if standard output is no terminal",
+    async (firstKeys) => {
+      const dataDir = folder()
+      const gateway = await serve(dataDir, [], { MODEL_GATEWAY_FIRST_KEYS: firstKeys })
+      const file = join(dataDir, "first-keys.env")
+      await gateway.prints(/They are in \S+first-keys\.env, which only its owner can read\./)
+      expect(statSync(file).mode & 0o777).toBe(0o600)
+      const text = readFileSync(file, "utf8")
+      expect(text).toContain(`\nMODEL_GATEWAY_BASE_URL=${gateway.origin}/api/v1\n`)
+      for (const name of ["API_KEY", "MANAGEMENT_KEY"]) {
+        const [, key = ""] = new RegExp(`^MODEL_GATEWAY_${name}=(mg_[sm]k_\\w{38})$`, "m").exec(text) ?? []
+        expect((await currentKey(gateway.origin, key)).status).toBe(200)
+      }
+      gateway.signal("SIGTERM")
+      const { stderr, stdout } = await gateway.ended
+      expect(`${stdout}${stderr}`).not.toMatch(/mg_[sm]k_/)
+    }
+  )
+
+  it("keeps the address in the file of the first keys up to date, until the file is deleted", async () => {
     const dataDir = folder()
-    const gateway = await serve(dataDir, [], { MODEL_GATEWAY_FIRST_KEYS: "auto" })
-    const file = join(dataDir, "first-keys.txt")
-    await gateway.prints(/They are in \S+first-keys\.txt, which only its owner can read\./)
+    const file = join(dataDir, "first-keys.env")
+    const first = await serve(dataDir, [], { MODEL_GATEWAY_FIRST_KEYS: "file" })
+    await first.prints(/They are in/)
+    const written = readFileSync(file, "utf8")
+    const second = await serve(dataDir)
+    const updated = written.replace(first.origin, second.origin)
+    await vi.waitFor(() => expect(readFileSync(file, "utf8")).toBe(updated))
     expect(statSync(file).mode & 0o777).toBe(0o600)
-    const [, key = ""] = /ordinary key +(mg_sk_\w{38})/.exec(readFileSync(file, "utf8")) ?? []
-    expect((await currentKey(gateway.origin, key)).status).toBe(200)
-    gateway.signal("SIGTERM")
-    const { stderr, stdout } = await gateway.ended
-    expect(`${stdout}${stderr}`).not.toMatch(/mg_[sm]k_/)
+    rmSync(file)
+    const third = await serve(dataDir)
+    third.signal("SIGTERM")
+    await third.ended
+    expect(readdirSync(dataDir).filter((name) => name.startsWith("first-keys"))).toEqual([])
   })
 
-  it("does not change sample.env while another gateway runs on the same folder", async () => {
+  it("creates only the management key that the operator provides, prints none, and keeps it on later runs", async () => {
+    const [provided, another] = await Promise.all([
+      Commands.run(["keys", "generate"]).then(({ stdout }) => stdout.trim()),
+      Commands.run(["keys", "generate"]).then(({ stdout }) => stdout.trim())
+    ])
+    const keyFile = join(folder(), "management-key")
+    writeFileSync(keyFile, `${provided}\n`)
     const dataDir = folder()
-    const first = await serve(dataDir)
-    await firstKey(first)
-    const sampleKeys = join(dataDir, "sample.env")
-    const before = readFileSync(sampleKeys, "utf8")
-    const second = await serve(dataDir)
-    await second.prints(/The sample keeps using the gateway at (\S+), which is still running\./)
-    expect(readFileSync(sampleKeys, "utf8")).toBe(before)
+    const start = async () => {
+      const gateway = await serve(dataDir, ["--bootstrap-management-key-file", keyFile])
+      const isReady = async () => (await fetch(`${gateway.origin}/readyz`, { headers: { connection: "close" } })).status
+      await expect.poll(isReady).toBe(200)
+      return gateway
+    }
+    const keysOf = async (gateway: Served) => {
+      const environment = { MODEL_GATEWAY_MANAGEMENT_KEY: provided }
+      const { stdout } = await Commands.run(["keys", "list", "--json", "--url", gateway.origin], environment)
+      return JSON.parse(stdout) as unknown
+    }
+    const one = { data: [{ name: "First management key", is_management_key: true }] }
+
+    const first = await start()
+    await first.prints(
+      /a workspace with 10 credits\. Its only key is the management key of --bootstrap-\S+-file \(the file/
+    )
+    expect(await keysOf(first)).toMatchObject(one)
+    first.signal("SIGTERM")
+    const second = await start()
+    expect(await keysOf(second)).toMatchObject(one)
+    second.signal("SIGTERM")
+    for (const { ended } of [first, second]) {
+      const { code, stderr, stdout } = await ended
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      expect(stdout).not.toMatch(/mg_[sm]k_/)
+    }
+    expect(readdirSync(dataDir).filter((name) => name.startsWith("first-keys"))).toEqual([])
+
+    // Another key has no effect. The log says so.
+    writeFileSync(keyFile, another)
+    const third = await start()
+    await vi.waitFor(() =>
+      expect(third.logged()).toMatch(/management key of --bootstrap-\S+ \(the file \S+\) has no effect/)
+    )
+    expect((await currentKey(third.origin, another)).status).toBe(401)
+    expect(await keysOf(third)).toMatchObject(one)
+    third.signal("SIGTERM")
+    expect((await third.ended).stderr).not.toMatch(/mg_[sm]k_/)
+  })
+
+  it("exits with one sentence if the first management key is none, and creates nothing", async () => {
+    const keyFile = join(folder(), "management-key")
+    const generated = (await Commands.run(["keys", "generate"])).stdout.trim()
+    const created = await Commands.run(["keys", "create", "--data-dir", await Commands.database()])
+    const [ordinary = ""] = /mg_sk_\w{38}/.exec(created.stdout) ?? []
+    for (const wrong of [
+      "secret",
+      ordinary,
+      `${generated.slice(0, 20)}${generated[20] === "a" ? "b" : "a"}${generated.slice(21)}`,
+      `${generated}\n${generated}`
+    ]) {
+      writeFileSync(keyFile, wrong)
+      const dataDir = join(folder(), "data")
+      const args = ["serve", "--port", "0", "--data-dir", dataDir, "--bootstrap-management-key-file", keyFile]
+      const { code, stderr, stdout } = await Commands.run(args)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+      expect(stderr).toMatch(
+        /^--bootstrap-management-key-file \(the file \S+\) is not a management key such as .*\.\n$/
+      )
+      expect(stderr).not.toContain(wrong)
+      expect(existsSync(dataDir)).toBe(false)
+    }
   })
 
   it("exits with one sentence when its port is in use, and creates no keys that nobody sees", async () => {

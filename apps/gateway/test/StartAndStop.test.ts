@@ -27,9 +27,12 @@ const readiness = async ({ origin }: Served): Promise<readonly [number, unknown]
 describe("several processes that start at once", { timeout: 60_000 }, () => {
   it("create one schema, one workspace and one pair of keys in a new folder, and all serve", async () => {
     const dataDir = folder()
-    const gateways = await Promise.all(Array.from({ length: 4 }, () => serve(dataDir)))
+    const toFile = { MODEL_GATEWAY_FIRST_KEYS: "file" }
+    const gateways = await Promise.all(Array.from({ length: 4 }, () => serve(dataDir, [], toFile)))
     const [, key = ""] = await vi.waitFor(() => {
-      const found = /^MODEL_GATEWAY_API_KEY=(mg_sk_\w{38})$/m.exec(readFileSync(join(dataDir, "sample.env"), "utf8"))
+      const found = /^MODEL_GATEWAY_API_KEY=(mg_sk_\w{38})$/m.exec(
+        readFileSync(join(dataDir, "first-keys.env"), "utf8")
+      )
       if (found === null) throw new Error("no key yet")
       return found
     })

@@ -98,7 +98,7 @@ const config = Config.all({
 const defaultBaseUrl = "http://127.0.0.1:8787/api/v1"
 
 /** The file in the gateway's data folder that has its address and its first two keys. */
-export const firstRunFile = "sample.env"
+export const firstRunFile = "first-keys.env"
 
 /** Reads the file of the first run. A missing file has no values. */
 const firstRun = Effect.fnUntraced(function* (dataDir: string) {

@@ -7,26 +7,16 @@ import { executable } from "@model-gateway/test-services/GatewayProcess"
 import { Effect, FileSystem, Redacted } from "effect"
 import { sample, start } from "./Processes.ts"
 
-/**
- * A gateway on a free port with a folder of its own, and the two keys that its first run prints.
- */
+/** A gateway on a free port with a folder of its own, and what the file of its first run says. */
 const serve = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const folder = yield* fs.makeTempDirectoryScoped()
   const args = ["serve", "--port", "0", "--data-dir", `${folder}/.data`]
-  const { output, said } = yield* start(executable, args, { cwd: folder, env: { MODEL_GATEWAY_FIRST_KEYS: "stdout" } })
-  const printed = (pattern: RegExp) =>
-    Effect.map(said(pattern), () => {
-      const [found] = output().match(pattern) ?? []
-      assert.isDefined(found, output())
-      return found
-    })
-  const env = {
-    MODEL_GATEWAY_BASE_URL: yield* printed(/http:\/\/127\.0\.0\.1:\d+\/api\/v1/),
-    MODEL_GATEWAY_API_KEY: yield* printed(/mg_sk_\w{38}/),
-    MODEL_GATEWAY_MANAGEMENT_KEY: yield* printed(/mg_mk_\w{38}/)
-  }
-  return { folder, env }
+  const { said } = yield* start(executable, args, { cwd: folder, env: { MODEL_GATEWAY_FIRST_KEYS: "both" } })
+  yield* said(/first-keys\.env, which only its owner can read/)
+  const text = yield* fs.readFileString(`${folder}/.data/first-keys.env`)
+  const valueOf = (name: string) => new RegExp(`^${name}=(.+)$`, "m").exec(text)?.[1] ?? assert.fail(text)
+  return { folder, baseUrl: valueOf("MODEL_GATEWAY_BASE_URL"), apiKey: valueOf("MODEL_GATEWAY_API_KEY") }
 })
 
 /** Submits a video that takes more than half a minute. */
@@ -53,8 +43,8 @@ describe("the sample beside a real gateway", () => {
   it.live("on its first run: six results, and a video that plays", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
-      const { env, folder } = yield* serve
-      const run = yield* start(sample, [], { cwd: folder, env })
+      const { folder } = yield* serve
+      const run = yield* start(sample, [], { cwd: folder })
       assert.strictEqual(yield* run.exit, 0, run.output())
       for (const words of [
         "hello.txt (44 bytes) was stored as",
@@ -73,7 +63,7 @@ describe("the sample beside a real gateway", () => {
       assert.includeMembers(types, ["moov", "mdat"])
 
       // The first run was charged, and its keys and guardrail are deleted.
-      const again = yield* start(sample, ["--out", "again.mp4"], { cwd: folder, env })
+      const again = yield* start(sample, ["--out", "again.mp4"], { cwd: folder })
       assert.strictEqual(yield* again.exit, 0, again.output())
       assert.match(again.output(), /has used 0\.0\d+ credits/)
     }).pipe(Effect.provide(NodeServices.layer))
@@ -81,18 +71,11 @@ describe("the sample beside a real gateway", () => {
 
   it.live("Ctrl-C while the video is rendered cancels its job", () =>
     Effect.gen(function* () {
-      const { env, folder } = yield* serve
+      const { apiKey, baseUrl, folder } = yield* serve
       // The sandbox renders one video at a time. The sample's job stays queued, so a slow signal
       // still arrives before it is finished.
-      yield* occupyRenderer.pipe(
-        Effect.provide(
-          NodeGateway.layer({
-            baseUrl: env.MODEL_GATEWAY_BASE_URL,
-            credential: Redacted.make(env.MODEL_GATEWAY_API_KEY)
-          })
-        )
-      )
-      const run = yield* start(sample, [], { cwd: folder, env })
+      yield* occupyRenderer.pipe(Effect.provide(NodeGateway.layer({ baseUrl, credential: Redacted.make(apiKey) })))
+      const run = yield* start(sample, [], { cwd: folder })
       yield* run.said(/Make a video: /)
       yield* run.signal("SIGINT")
       assert.strictEqual(yield* run.exit, 130, run.output())
@@ -102,8 +85,8 @@ describe("the sample beside a real gateway", () => {
 
   it.live("with an invalid key: reports it and continues with the management key", () =>
     Effect.gen(function* () {
-      const { env, folder } = yield* serve
-      const run = yield* start(sample, ["--api-key", "mg_sk_nobody"], { cwd: folder, env })
+      const { folder } = yield* serve
+      const run = yield* start(sample, ["--api-key", "mg_sk_nobody"], { cwd: folder })
       assert.strictEqual(yield* run.exit, 1)
       assert.include(run.output(), "The gateway rejected the key")
       assert.match(run.output(), /Unauthorized · request id \S+/)

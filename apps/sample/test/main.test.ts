@@ -10,7 +10,7 @@ const folderFor = Effect.fnUntraced(function* (baseUrl: string) {
   const folder = yield* fs.makeTempDirectoryScoped()
   yield* fs.makeDirectory(`${folder}/.data`)
   yield* fs.writeFileString(
-    `${folder}/.data/sample.env`,
+    `${folder}/.data/first-keys.env`,
     `MODEL_GATEWAY_BASE_URL=${baseUrl}\nMODEL_GATEWAY_API_KEY=first-secret\nMODEL_GATEWAY_MANAGEMENT_KEY=second-secret\n`
   )
   return folder

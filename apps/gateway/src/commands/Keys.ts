@@ -3,9 +3,10 @@ import { LimitReset } from "@model-gateway/core/CurrentKey"
 import { Name } from "@model-gateway/core/Identifiers"
 import type { Key } from "@model-gateway/core/Keys"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import { parse } from "@model-gateway/server/KeyFormat"
-import { Clock, Effect, Option, Redacted, Result, Schema } from "effect"
+import * as KeyFormat from "@model-gateway/server/KeyFormat"
+import { Clock, Console, Effect, Option, Redacted, Result, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as CreditsFlag from "../CreditsFlag.ts"
 import { Failure, UsageError } from "../Failure.ts"
 import * as Listed from "../Listed.ts"
@@ -156,7 +157,7 @@ const list = Operator.command(
 )
 
 /** Whether a text may name a key. */
-export const isKey = (text: string): boolean => /^[0-9a-f]{8,64}$/.test(text) || Result.isSuccess(parse(text))
+export const isKey = (text: string): boolean => /^[0-9a-f]{8,64}$/.test(text) || Result.isSuccess(KeyFormat.parse(text))
 
 export const expected = "Expected 8 to 64 hex digits of the key's hash, or the key itself"
 
@@ -170,7 +171,7 @@ const orMissing = Listed.orMissing("key")
 
 /** The key that a {@link keyArgument} names. */
 export const find = Effect.fnUntraced(function* (text: string) {
-  const hash = Result.match(parse(text), { onFailure: () => text, onSuccess: (parsed) => parsed.hash })
+  const hash = Result.match(KeyFormat.parse(text), { onFailure: () => text, onSuccess: (parsed) => parsed.hash })
   if (hash.length === 64) {
     const { gateway } = yield* Operator.Target
     return yield* orMissing(gateway.getKey(hash))
@@ -229,8 +230,28 @@ const revoke = Operator.command(
   Command.withExamples([{ command: "model-gateway keys revoke 3f9a1c0e", description: "By the beginning of its hash" }])
 )
 
+const generate = Command.make(
+  "generate",
+  {},
+  Effect.fnUntraced(function* () {
+    const { key } = yield* KeyFormat.generate(yield* SecureRandom.SecureRandom, "management")
+    yield* Console.log(Redacted.value(key))
+  }, Effect.provide(SecureRandom.layerWebCrypto))
+).pipe(
+  Command.withDescription(
+    "Print a new management key for serve --bootstrap-management-key-file. No gateway accepts it before its first start with that flag"
+  ),
+  Command.withShortDescription("Print a management key for the first start of a gateway"),
+  Command.withExamples([
+    {
+      command: "(umask 077 && model-gateway keys generate > management-key)",
+      description: "In a file that only its owner can read"
+    }
+  ])
+)
+
 /** The `keys` command. */
 export const command = Command.make("keys").pipe(
   Command.withDescription("Manage API keys"),
-  Command.withSubcommands([create, list, show, revoke])
+  Command.withSubcommands([create, list, show, revoke, generate])
 )

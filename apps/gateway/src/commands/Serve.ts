@@ -1,14 +1,12 @@
 /** `model-gateway serve`: runs the whole service. */
 import * as ErrorCode from "@model-gateway/core/unstable/ErrorCode"
 import { ofPreset } from "@model-gateway/core/WireNames"
-import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { processLimit } from "@model-gateway/offers/ResponseMemory"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/settings/Setting"
 import * as JsonLog from "@model-gateway/server/JsonLog"
 import * as LogEvent from "@model-gateway/server/LogEvent"
 import { Lifecycle } from "@model-gateway/server/Lifecycle"
-import { type Bootstrapped, WorkspaceStore } from "@model-gateway/server/WorkspaceStore"
 import {
   type Context,
   Duration,
@@ -38,8 +36,6 @@ import { Failure } from "../Failure.ts"
 import * as FirstKeys from "../FirstKeys.ts"
 import * as LoadSettings from "../LoadSettings.ts"
 import { Offered } from "../Offered.ts"
-import * as Output from "../Output.ts"
-import * as SampleKeys from "../SampleKeys.ts"
 import * as Settings from "../Settings.ts"
 import { ProcessLog } from "../ProcessLog.ts"
 import * as SettingsReload from "../SettingsReload.ts"
@@ -190,25 +186,6 @@ const counterLocation = ({ redisUrl }: LoadSettings.Ready): string => {
   return `Rate limits and circuits are counted in Redis at ${hostname}:${port === "" ? 6379 : port}.`
 }
 
-const firstRun = (
-  { managementKey, ordinaryKey, workspace }: Bootstrapped,
-  base: string,
-  { initialKeyTier }: LoadSettings.Ready
-): string =>
-  [
-    Output.fields([
-      ["workspace", workspace.id],
-      ["management key", Redacted.value(managementKey)],
-      ["ordinary key", Redacted.value(ordinaryKey)]
-    ]),
-    "",
-    "Try it:",
-    "",
-    `  curl ${base}/api/v1/rerank -H "Authorization: Bearer ${Redacted.value(ordinaryKey)}" -H "Content-Type: application/json" ` +
-      `-d '{"model":"sandbox/bm25${initialKeyTier === "free" ? ":free" : ""}","query":"capital of France","documents":["Berlin is in Germany","Paris is the capital of France"]}'`,
-    ""
-  ].join("\n")
-
 /** Time for the parts of the service to close after the last response. */
 const closing = Duration.seconds(15)
 
@@ -274,17 +251,7 @@ const running = Effect.fnUntraced(function* (
     if (Worker.number === undefined) yield* Announce.say("started", banner.join("\n"))
     // Created once the port is open: a run that cannot listen must not create keys that nobody
     // sees.
-    const workspaces = yield* WorkspaceStore
-    const made = yield* workspaces.bootstrap({
-      credits: settings.initialCredits,
-      isFreeTier: settings.initialKeyTier === "free"
-    })
-    yield* SampleKeys.write(settings.dataDir, `${base}/api/v1`, made)
-    if (made !== null) {
-      const credits = MicroCredits.format(made.workspace.balance)
-      const created = `This is the first run. It created a workspace with ${credits} credits and two keys.`
-      yield* FirstKeys.announce(settings, created, firstRun(made, base, settings))
-    }
+    yield* FirstKeys.create(loaded, settings, base)
     Worker.ready(banner.join("\n"))
     yield* SettingsReload.onSignal({ load, started: loaded, certificate, signals: reloads })
     return yield* certificate === undefined ? Effect.never : certificate.watch
@@ -372,7 +339,7 @@ export const command = Command.make(
   }, Effect.scoped)
 ).pipe(
   Command.withDescription(
-    "Run the gateway. The first run creates a workspace with credits, a management key and an ordinary key. It prints the keys if standard output is a terminal, else it writes them to first-keys.txt in the data folder. " +
+    "Run the gateway. The first run creates a workspace with credits, a management key and an ordinary key. It prints the keys if standard output is a terminal, else it writes them to first-keys.env in the data folder. " +
       "Settings can be given as flags, in the environment or in a JSON file, secrets in the environment, the settings file or files of their own (--cohere-api-key-file). A flag takes precedence over the environment, the environment over the file."
   ),
   Command.withShortDescription("Run the gateway"),

@@ -68,7 +68,7 @@ export const folder = (dataDir: string): ReadonlyArray<Finding> => {
   if (process.platform === "win32") return [ok("folder", `The data folder is ${dataDir}.`)]
   const others = excluded(dataDir)
   const isOpen = (statSync(dataDir).mode & others.folder) !== 0
-  const secrets = [Manifest.names.masterKey, FirstKeys.fileName, "sample.env"].filter((name) => {
+  const secrets = [Manifest.names.masterKey, FirstKeys.fileName].filter((name) => {
     const file = join(dataDir, name)
     return existsSync(file) && (statSync(file).mode & others.files) !== 0
   })

@@ -25,7 +25,7 @@ export interface ParsedKey {
   readonly hash: string
 }
 
-/** A new key. `key` is shown once; `hash` and `label` are stored. */
+/** A key with its text. `key` is shown once; `hash` and `label` are stored. */
 export interface GeneratedKey extends ParsedKey {
   readonly key: Redacted.Redacted<string>
   readonly label: string
@@ -75,6 +75,12 @@ export const parse = (key: string): Result.Result<ParsedKey, Malformed> => {
   const body = key.slice(0, prefixLength + randomLength)
   if (checksumOf(body) !== key.slice(prefixLength + randomLength)) return Result.fail("checksum")
   return Result.succeed({ kind, hash: hashKey(key) })
+}
+
+/** A key that {@link generate} made elsewhere, or why the text is not a key. */
+export const fromText = (key: Redacted.Redacted<string>): Result.Result<GeneratedKey, Malformed> => {
+  const text = Redacted.value(key)
+  return Result.map(parse(text), (parsed) => ({ ...parsed, key, label: labelOf(text) }))
 }
 
 /** Makes a key from secure random numbers, at most 64 bytes at a time. */

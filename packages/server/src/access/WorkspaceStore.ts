@@ -11,6 +11,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Credits from "../accounting/Credits.ts"
 import type { Key } from "./Key.ts"
+import type { GeneratedKey } from "./KeyFormat.ts"
 import { KeyStore } from "./KeyStore.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Milestones from "../storage/sql/Milestones.ts"
@@ -52,6 +53,17 @@ export interface Bootstrapped {
   readonly workspace: Workspace
   readonly managementKey: Redacted.Redacted<string>
   readonly ordinaryKey: Redacted.Redacted<string>
+}
+
+/** What became of a management key that the operator provides. */
+export interface BootstrappedWith {
+  readonly workspace: Workspace
+  /**
+   * `created`: this is the first run, and the key is the first one. `accepted`: an earlier run, or
+   * another process, has created it. `refused`: the database had other first keys, or the key was
+   * revoked, disabled or has expired. Nothing was changed.
+   */
+  readonly state: "created" | "accepted" | "refused"
 }
 
 /** Options of the first run. */
@@ -132,6 +144,14 @@ export class WorkspaceStore extends Context.Service<
      * try at once.
      */
     readonly bootstrap: (options?: BootstrapOptions) => Effect.Effect<Bootstrapped | null, StorageError>
+    /**
+     * As `bootstrap`, with a management key that the operator provides. It creates no other key, and
+     * on later runs none at all.
+     */
+    readonly bootstrapWith: (
+      managementKey: GeneratedKey,
+      options?: Pick<BootstrapOptions, "credits">
+    ) => Effect.Effect<BootstrappedWith, StorageError>
   }
 >()("@model-gateway/server/access/WorkspaceStore") {}
 
@@ -289,22 +309,25 @@ export const make = Effect.gen(function* () {
     mapSqlError("WorkspaceStore.ensureDefault")
   )
 
+  /** The default workspace, and whether the caller is the first to create keys. */
+  const begin = Effect.fnUntraced(function* (options?: BootstrapOptions) {
+    const workspace = yield* first(options)
+    return { workspace, isFirst: yield* Milestones.reach(sql, "first-keys") }
+  })
+
+  // Without a user: the account that runs a service is no person, and the management key may name
+  // the user of each key that it creates.
+  const createManagementKey = ({ id: workspaceId, organizationId }: Workspace, generated?: GeneratedKey) =>
+    keys.create({ organizationId, workspaceId, name: "First management key", isManagement: true, generated })
+
   const bootstrap = Effect.fn("WorkspaceStore.bootstrap")(
     function* (options?: BootstrapOptions) {
-      const workspace = yield* first(options)
-      if (!(yield* Milestones.reach(sql, "first-keys"))) return null
-      // Without a user: the account that runs a service is no person, and the management key may
-      // name the user of each key that it creates.
-      const { id: workspaceId, organizationId } = workspace
-      const management = yield* keys.create({
-        organizationId,
-        workspaceId,
-        name: "First management key",
-        isManagement: true
-      })
+      const { isFirst, workspace } = yield* begin(options)
+      if (!isFirst) return null
+      const management = yield* createManagementKey(workspace)
       const ordinary = yield* keys.create({
-        organizationId,
-        workspaceId,
+        organizationId: workspace.organizationId,
+        workspaceId: workspace.id,
         name: "First key",
         isFreeTier: options?.isFreeTier
       })
@@ -313,6 +336,26 @@ export const make = Effect.gen(function* () {
     sql.withTransaction,
     Effect.catchTags({ WorkspaceNotFound: Effect.die, ManagementKeyOfFreeTier: Effect.die }),
     mapSqlError("WorkspaceStore.bootstrap")
+  )
+
+  const beginWith = Effect.fnUntraced(function* (managementKey: GeneratedKey, options?: BootstrapOptions) {
+    const begun = yield* begin(options)
+    if (begun.isFirst) yield* createManagementKey(begun.workspace, managementKey)
+    return begun
+  }, sql.withTransaction)
+
+  const bootstrapWith: WorkspaceStore["Service"]["bootstrapWith"] = Effect.fn("WorkspaceStore.bootstrapWith")(
+    function* (managementKey, options) {
+      const { isFirst, workspace } = yield* beginWith(managementKey, options)
+      if (isFirst) return { workspace, state: "created" as const }
+      const state = yield* keys.authenticate(managementKey.key).pipe(
+        Effect.as("accepted" as const),
+        Effect.catchTag("InvalidKey", () => Effect.succeed("refused" as const))
+      )
+      return { workspace, state }
+    },
+    Effect.catchTags({ WorkspaceNotFound: Effect.die, ManagementKeyOfFreeTier: Effect.die }),
+    mapSqlError("WorkspaceStore.bootstrapWith")
   )
 
   return WorkspaceStore.of({
@@ -324,7 +367,8 @@ export const make = Effect.gen(function* () {
     remove,
     resolve,
     ensureDefault,
-    bootstrap
+    bootstrap,
+    bootstrapWith
   })
 })
 

@@ -24,8 +24,15 @@ const declared = {
   first_run: { level: "Info", meaning: "The first start created a workspace and keys." },
   first_keys_not_written: {
     level: "Warn",
-    meaning: "The first start could not write the keys that it created to `first-keys.txt`.",
+    meaning: "The first start could not write its keys to `first-keys.env`, or a later one the gateway's address.",
     action: "Check the permissions and the free space of the data folder. `keys create` makes other keys."
+  },
+  bootstrap_key_refused: {
+    level: "Warn",
+    meaning:
+      "The management key of `--bootstrap-management-key-file` has no effect: the database had other first keys, or the key was revoked, disabled or has expired.",
+    action:
+      "Remove the setting, or give it the key that the first start had. `keys create --management` makes another key."
   },
   stopping: { level: "Info", meaning: "The gateway got a signal and lets requests in flight finish." },
   not_started: {
@@ -92,11 +99,6 @@ const declared = {
     level: "Warn",
     meaning: "The certificate has expired or expires soon.",
     action: "Replace the file. No restart is necessary."
-  },
-  sample_keys_not_written: {
-    level: "Warn",
-    meaning: "The first run could not write `sample.env`.",
-    action: "Only the sample reads it. Give the sample a key in its environment."
   },
 
   // Requests.

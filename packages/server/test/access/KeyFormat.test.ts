@@ -24,6 +24,7 @@ describe("KeyFormat", () => {
         expect(key).toMatch(form)
         expect(KeyFormat.parse(key)).toEqual(Result.succeed({ kind, hash: generated.hash }))
         expect(generated.hash).toBe(createHash("sha256").update(key).digest("hex"))
+        expect(KeyFormat.fromText(generated.key)).toEqual(Result.succeed(generated))
         expect(generated.label).toBe(`${key.slice(0, 6)}…${key.slice(-3)}`)
       }
     })

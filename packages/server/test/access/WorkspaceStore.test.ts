@@ -1,9 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { layerWebCrypto, SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
+import * as KeyFormat from "../../src/access/KeyFormat.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { run } from "../Processes.ts"
@@ -39,6 +41,31 @@ describe("WorkspaceStore", () => {
       const { items } = yield* (yield* KeyStore).list(made?.workspace ?? { organizationId: "none" })
       expect(items.map((key) => key.freeDailyLimit)).toEqual([7, 7])
     }).pipe(Effect.provide(Layer.provide(layer, GatewayServerConfig.layer({ freeDailyRequests: 7 }))))
+  )
+
+  it.effect("creates the key that the operator provides and no other, and never again once it is revoked", () =>
+    Effect.gen(function* () {
+      const workspaces = yield* WorkspaceStore
+      const keys = yield* KeyStore
+      const random = yield* SecureRandom
+      const provided = yield* KeyFormat.generate(random, "management")
+      const { state, workspace } = yield* workspaces.bootstrapWith(provided, { credits: MicroCredits.make(5_000_000) })
+      expect({ state, balance: workspace.balance }).toEqual({ state: "created", balance: 5_000_000 })
+      const { key } = yield* keys.authenticate(provided.key)
+      expect(key).toMatchObject({ hash: provided.hash, label: provided.label, isManagement: true, creatorUserId: null })
+      expect((yield* keys.list(workspace)).items.length).toBe(1)
+
+      expect((yield* workspaces.bootstrapWith(provided)).state).toBe("accepted")
+      expect(yield* workspaces.bootstrap()).toBe(null)
+      const another = yield* KeyFormat.generate(random, "management")
+      expect(yield* workspaces.bootstrapWith(another)).toMatchObject({
+        state: "refused",
+        workspace: { id: workspace.id }
+      })
+      yield* keys.remove(workspace.organizationId, provided.hash)
+      expect((yield* workspaces.bootstrapWith(provided)).state).toBe("refused")
+      expect((yield* keys.list({ ...workspace, includeDisabled: true })).items).toEqual([])
+    }).pipe(Effect.provide([layer, layerWebCrypto]))
   )
 
   it.effect("creates the first keys also if the command line created the workspace before", () =>
