@@ -137,12 +137,36 @@ describe("the commands of an operator", () => {
       const made = Created(await json("keys", "create", "--workspace", name, "--limit", "5"))
       const { hash } = made.data
       expect(made.key).toMatch(/^mg_sk_/)
+      const expiresAt = "2099-01-01T00:00:00.000Z"
+      const changed = ["--name", "CI", "--disabled", "yes", "--limit-reset", "daily", "--expires-at", expiresAt]
+      expect(await json("keys", "update", made.key, ...changed, "--byok-in-limit", "yes")).toMatchObject({
+        data: {
+          name: "CI",
+          disabled: true,
+          is_free_tier: false,
+          limit: 5,
+          limit_reset: "daily",
+          include_byok_in_limit: true,
+          expires_at: expiresAt
+        }
+      })
+      const removed = ["--unset", "limit", "--unset", "expires-at", "--disabled", "no", "--free-tier", "yes"]
+      expect(await json("keys", "update", hash.slice(0, 12), ...removed)).toMatchObject({
+        data: { name: "CI", disabled: false, is_free_tier: true, limit: null, limit_reset: null, expires_at: null }
+      })
       const limits = ["--limit", "1", "--allow-models", "a/*,b"]
       const guardrail = await json("guardrails", "create", "--name", name, ...limits)
       expect(guardrail).toMatchObject({
         data: { limit_usd: 1, allowed_models: ["a/*", "b"], allowed_providers: null }
       })
       const { id } = Data(guardrail).data
+      const other = ["--limit-reset", "weekly", "--ignore-models", "c", "--unset", "allow-models"]
+      expect(await json("guardrails", "update", id, ...other)).toMatchObject({
+        data: { name, limit_usd: 1, reset_interval: "weekly", allowed_models: null, ignored_models: ["c"] }
+      })
+      expect(await json("guardrails", "update", id, "--unset", "limit", "--description", "x")).toMatchObject({
+        data: { limit_usd: null, reset_interval: null, ignored_models: ["c"], description: "x" }
+      })
       expect(await json("guardrails", "assign", id, hash.slice(0, 12))).toMatchObject({ assigned_count: 1 })
       expect(await json("guardrails", "show", id)).toMatchObject({ keys: [{ key_hash: hash }] })
       expect(await json("guardrails", "unassign", id, made.key)).toEqual({ unassigned_count: 1 })
@@ -154,17 +178,31 @@ describe("the commands of an operator", () => {
       expect(await json("webhooks", "show", event)).toMatchObject({ data: { id: event } })
       expect(await json("webhooks", "redeliver", event)).toMatchObject({ data: { id: event } })
       await json("keys", "revoke", hash)
+      const renamed = ["--slug", `${name}-2`, "--callback-url", "https://a.example/x", "--file-shape", "compat_a"]
+      const workspace = { name: "A team", default_callback_url: "https://a.example/x", file_shape: "compat_a" }
+      expect(await json("workspaces", "update", name, ...renamed)).toMatchObject({
+        data: { ...workspace, slug: `${name}-2` }
+      })
+      expect(await json("workspaces", "update", `${name}-2`, "--slug", name, "--unset", "callback-url")).toMatchObject({
+        data: { ...workspace, slug: name, default_callback_url: null }
+      })
       expect(await json("workspaces", "delete", name)).toMatchObject({ deleted: true })
     }
   })
 
   it("say in one sentence what is missing, and nothing on standard output", async () => {
-    const { elsewhere, here, origin } = served()
+    const { elsewhere, here, key, origin } = served()
     for (const at of [here, elsewhere]) {
       for (const [args, sentence] of [
         [["keys", "list", "--workspace", "nobody"], /^There is no workspace nobody\.\n$/],
         [["workspaces", "show", "nobody"], /^There is no workspace nobody\.\n$/],
         [["workspaces", "delete", "default"], /default workspace/],
+        [["workspaces", "update", "nobody", "--name", "x"], /^There is no workspace nobody\.\n$/],
+        [["keys", "update", "0123456789", "--name", "x"], /^There is no such key\.\n$/],
+        [
+          ["guardrails", "update", "00000000-0000-4000-8000-000000000000", "--name", "x"],
+          /^There is no such guardrail\.\n$/
+        ],
         [["workspaces", "create", "default"], /Another workspace of the organization has this slug/],
         [["guardrails", "show", "00000000-0000-4000-8000-000000000000"], /^There is no such guardrail\.\n$/],
         [["requests", "show", "req_unknown"], /^There is no request req_unknown among /],
@@ -177,6 +215,28 @@ describe("the commands of an operator", () => {
         expect(stderr).toMatch(sentence)
         expect(stderr.trim().split("\n")).toHaveLength(1)
       }
+    }
+    for (const [args, sentence] of [
+      [["keys", "update", key], /^Nothing is to be changed: use one of --name, .*--expires-at, --unset\.\n$/],
+      [
+        ["keys", "update", key, "--limit", "1", "--unset", "limit"],
+        /^--limit and --unset limit exclude each other\.\n$/
+      ],
+      [["keys", "update", key, "--limit-reset", "daily", "--unset", "limit"], /^--limit-reset and --unset limit /],
+      [
+        ["keys", "update", key, "--limit-reset", "daily"],
+        /^--limit-reset needs a --limit to reset: the key has none\.\n$/
+      ],
+      [
+        ["keys", "update", key, "--expires-at", "2020-01-01T00:00:00Z"],
+        /^--expires-at 2020-\S+ has already passed\.\n$/
+      ],
+      [["keys", "update", key, "--unset", "name"], /unset/],
+      [["workspaces", "update", "default", "--callback-url", "http://a.example"], /Expected an https URL/]
+    ] as const) {
+      const { code, stderr, stdout } = await here(...args)
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" })
+      expect(stderr).toMatch(sentence)
     }
     const at = ["keys", "list", "--url"]
     const wrong = { MODEL_GATEWAY_MANAGEMENT_KEY: "mg_mk_wrong" }

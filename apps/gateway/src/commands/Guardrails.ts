@@ -5,6 +5,7 @@ import { Name } from "@model-gateway/core/Identifiers"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import * as Change from "../Change.ts"
 import * as CreditsFlag from "../CreditsFlag.ts"
 import { UsageError } from "../Failure.ts"
 import * as Listed from "../Listed.ts"
@@ -108,33 +109,54 @@ const namesFlag = (name: string, description: string) =>
     Flag.optional
   )
 
+/** The flags of what a guardrail has. `byDefault` says what it has without the flag. */
+const optionFlags = (byDefault: Record<"description" | "limit" | "reset" | "allowed" | "ignored", string>) => ({
+  description: Flag.String("description").pipe(
+    Flag.withMetavar("text"),
+    Flag.withDescription(`What it is for: at most 2048 characters. Default: ${byDefault.description}`),
+    Flag.optional
+  ),
+  limit: CreditsFlag.make("limit", 0, 1_000_000_000).pipe(
+    Flag.withDescription(
+      `Maximum credits that all its keys together may spend. 1 credit is 1 USD. Default: ${byDefault.limit}`
+    ),
+    Flag.optional
+  ),
+  "limit-reset": Flag.Literals("limit-reset", LimitReset.literals).pipe(
+    Flag.withDescription(`When the limit resets: each UTC day, ISO week or month. Default: ${byDefault.reset}`),
+    Flag.optional
+  ),
+  "allow-models": namesFlag(
+    "allow-models",
+    `The only models that its keys may use, such as cohere/*. Default: ${byDefault.allowed}`
+  ),
+  "ignore-models": namesFlag("ignore-models", `Models that its keys may not use. Default: ${byDefault.ignored}`),
+  "allow-providers": namesFlag(
+    "allow-providers",
+    `The only providers that may serve its keys. Default: ${byDefault.allowed}`
+  ),
+  "ignore-providers": namesFlag(
+    "ignore-providers",
+    `Providers that may not serve its keys. Default: ${byDefault.ignored}`
+  )
+})
+
+const nameFlag = Flag.String("name").pipe(
+  Flag.withMetavar("text"),
+  Flag.filter(Schema.is(Name), () => "Expected 1 to 256 characters")
+)
+
 const create = Operator.command(
   "create",
   {
-    name: Flag.String("name").pipe(
-      Flag.withMetavar("text"),
-      Flag.withDescription("Its name: 1 to 256 characters"),
-      Flag.filter(Schema.is(Name), () => "Expected 1 to 256 characters")
-    ),
-    description: Flag.String("description").pipe(
-      Flag.withMetavar("text"),
-      Flag.withDescription("What it is for: at most 2048 characters. Default: none"),
-      Flag.optional
-    ),
-    limit: CreditsFlag.make("limit", 0, 1_000_000_000).pipe(
-      Flag.withDescription(
-        "Maximum credits that all its keys together may spend. 1 credit is 1 USD. Default: no limit"
-      ),
-      Flag.optional
-    ),
-    limitReset: Flag.Literals("limit-reset", LimitReset.literals).pipe(
-      Flag.withDescription("When the limit resets: each UTC day, ISO week or month. Default: never"),
-      Flag.optional
-    ),
-    allowModels: namesFlag("allow-models", "The only models that its keys may use, such as cohere/*. Default: all"),
-    ignoreModels: namesFlag("ignore-models", "Models that its keys may not use. Default: none"),
-    allowProviders: namesFlag("allow-providers", "The only providers that may serve its keys. Default: all"),
-    ignoreProviders: namesFlag("ignore-providers", "Providers that may not serve its keys. Default: none"),
+    name: nameFlag.pipe(Flag.withDescription("Its name: 1 to 256 characters")),
+    options: optionFlags({
+      description: "none",
+      limit: "no limit",
+      reset: "never",
+      allowed: "all",
+      ignored: "none"
+    }),
     workspace: Operator.workspaceFlag.pipe(
       Flag.withDescription(
         "Workspace to list it in: its slug or id. Keys of all workspaces can be assigned to it. Default: the default workspace"
@@ -142,18 +164,18 @@ const create = Operator.command(
       Flag.optional
     )
   },
-  Effect.fn("guardrails create")(function* (input) {
+  Effect.fn("guardrails create")(function* ({ name, options, workspace }) {
     const { gateway } = yield* Operator.Target
-    const workspaceId = yield* Operator.optionalWorkspaceId(input.workspace)
+    const workspaceId = yield* Operator.optionalWorkspaceId(workspace)
     const data = yield* gateway.createGuardrail({
-      name: input.name,
-      description: Option.getOrNull(input.description),
-      limit_usd: Option.getOrNull(Option.map(input.limit, MicroCredits.toCredits)),
-      reset_interval: Option.getOrNull(input.limitReset),
-      allowed_models: Option.getOrNull(input.allowModels),
-      ignored_models: Option.getOrNull(input.ignoreModels),
-      allowed_providers: Option.getOrNull(input.allowProviders),
-      ignored_providers: Option.getOrNull(input.ignoreProviders),
+      name,
+      description: Option.getOrNull(options.description),
+      limit_usd: Option.getOrNull(Option.map(options.limit, MicroCredits.toCredits)),
+      reset_interval: Option.getOrNull(options["limit-reset"]),
+      allowed_models: Option.getOrNull(options["allow-models"]),
+      ignored_models: Option.getOrNull(options["ignore-models"]),
+      allowed_providers: Option.getOrNull(options["allow-providers"]),
+      ignored_providers: Option.getOrNull(options["ignore-providers"]),
       ...(workspaceId === undefined ? {} : { workspace_id: workspaceId })
     })
     return {
@@ -161,8 +183,8 @@ const create = Operator.command(
       text: `${fields(data)}\n\nIt has an effect on the keys that model-gateway guardrails assign assigns to it.`
     }
   }),
-  ({ limit, limitReset }) =>
-    Option.isSome(limitReset) && Option.isNone(limit)
+  ({ options }) =>
+    Option.isSome(options["limit-reset"]) && Option.isNone(options.limit)
       ? Effect.fail(new UsageError({ message: "--limit-reset needs a --limit to reset." }))
       : Effect.void
 ).pipe(
@@ -172,6 +194,77 @@ const create = Operator.command(
       command: 'model-gateway guardrails create --name Interns --limit 5 --limit-reset daily --allow-models "cohere/*"',
       description: "5 credits a day for all its keys together, and only the models of one vendor"
     }
+  ])
+)
+
+const unchanged = "as it is"
+
+const update = Operator.command(
+  "update",
+  {
+    id,
+    changes: {
+      name: nameFlag.pipe(
+        Flag.withDescription(`The new name: 1 to 256 characters. Default: ${unchanged}`),
+        Flag.optional
+      ),
+      ...optionFlags({
+        description: unchanged,
+        limit: unchanged,
+        reset: unchanged,
+        allowed: unchanged,
+        ignored: unchanged
+      })
+    },
+    unset: Change.unsetFlag([
+      "description",
+      "limit",
+      "limit-reset",
+      "allow-models",
+      "ignore-models",
+      "allow-providers",
+      "ignore-providers"
+    ])
+  },
+  Effect.fn("guardrails update")(function* ({ changes, id, unset }) {
+    const { gateway } = yield* Operator.Target
+    const { limit_usd } = yield* orMissing(gateway.getGuardrail(id))
+    if (Option.isSome(changes["limit-reset"]) && Option.isNone(changes.limit) && limit_usd === null) {
+      return yield* new UsageError({ message: "--limit-reset needs a --limit to reset: the guardrail has none." })
+    }
+    const names = (flag: "allow-models" | "ignore-models" | "allow-providers" | "ignore-providers") =>
+      Change.valueOf(changes[flag], unset.includes(flag))
+    const data = yield* orMissing(
+      gateway.updateGuardrail(id, {
+        name: Option.getOrUndefined(changes.name),
+        description: Change.valueOf(changes.description, unset.includes("description")),
+        limit_usd: Change.valueOf(Option.map(changes.limit, MicroCredits.toCredits), unset.includes("limit")),
+        reset_interval: Change.valueOf(
+          changes["limit-reset"],
+          unset.includes("limit-reset") || unset.includes("limit")
+        ),
+        allowed_models: names("allow-models"),
+        ignored_models: names("ignore-models"),
+        allowed_providers: names("allow-providers"),
+        ignored_providers: names("ignore-providers")
+      })
+    )
+    return { json: { data }, text: fields(data) }
+  }),
+  Effect.fnUntraced(function* ({ changes, unset }) {
+    yield* Change.check(changes, unset)
+    if (unset.includes("limit") && Option.isSome(changes["limit-reset"])) {
+      return yield* new UsageError({ message: "--limit-reset and --unset limit exclude each other." })
+    }
+  })
+).pipe(
+  Command.withDescription(
+    "Change a guardrail. A list of models or providers replaces the former one. --unset limit removes the limit together with its reset"
+  ),
+  Command.withShortDescription("Change a guardrail"),
+  Command.withExamples([
+    { command: "model-gateway guardrails update <id> --limit 10 --limit-reset weekly", description: "Another limit" },
+    { command: "model-gateway guardrails update <id> --unset allow-models", description: "All models again" }
   ])
 )
 
@@ -231,5 +324,5 @@ const remove = Operator.command(
 export const command = Command.make("guardrails").pipe(
   Command.withDescription("Manage guardrails: limits on models, providers and spending of the keys assigned to them"),
   Command.withShortDescription("Manage limits on models, providers and spending"),
-  Command.withSubcommands([list, show, create, assign, unassign, remove])
+  Command.withSubcommands([list, show, create, update, assign, unassign, remove])
 )

@@ -7,6 +7,7 @@ import * as KeyFormat from "@model-gateway/server/KeyFormat"
 import { Clock, Console, Effect, Option, Redacted, Result, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Change from "../Change.ts"
 import * as CreditsFlag from "../CreditsFlag.ts"
 import { Failure, UsageError } from "../Failure.ts"
 import * as Listed from "../Listed.ts"
@@ -24,13 +25,28 @@ const limitText = ({ limit, limit_remaining, limit_reset }: Key): string =>
 const stateText = ({ disabled, expires_at }: Key, now: number): string =>
   disabled ? "disabled" : expires_at !== null && Date.parse(expires_at) <= now ? "expired" : "active"
 
+const nameFlag = Flag.String("name").pipe(
+  Flag.withMetavar("text"),
+  Flag.filter(Schema.is(Name), () => "Expected 1 to 256 characters")
+)
+
+const limitFlag = CreditsFlag.make("limit", 0)
+
+const limitResetFlag = Flag.Literals("limit-reset", LimitReset.literals)
+
+const expiresAtFlag = TimeFlag.make("expires-at")
+
+const checkExpiry = Effect.fnUntraced(function* (expiresAt: Option.Option<number>) {
+  if (Option.isSome(expiresAt) && expiresAt.value <= (yield* Clock.currentTimeMillis)) {
+    return yield* new UsageError({ message: `--expires-at ${TimeFlag.format(expiresAt.value)} has already passed.` })
+  }
+})
+
 const create = Operator.command(
   "create",
   {
-    name: Flag.String("name").pipe(
-      Flag.withMetavar("text"),
+    name: nameFlag.pipe(
       Flag.withDescription('Name of the key, at most 256 characters. Default: "Key"'),
-      Flag.filter(Schema.is(Name), () => "Expected 1 to 256 characters"),
       Flag.withDefault("Key")
     ),
     management: Flag.Boolean("management").pipe(
@@ -41,17 +57,21 @@ const create = Operator.command(
       Flag.withDescription("Create a key of the free tier. It uses only models at a price of 0, and spends no credits"),
       Flag.withDefault(false)
     ),
-    limit: CreditsFlag.make("limit", 0).pipe(
+    limit: limitFlag.pipe(
       Flag.withDescription("Maximum credits that the key may spend. Default: no limit"),
       Flag.optional
     ),
-    limitReset: Flag.Literals("limit-reset", LimitReset.literals).pipe(
+    limitReset: limitResetFlag.pipe(
       Flag.withDescription("When the limit resets: each UTC day, ISO week or month. Default: never"),
       Flag.optional
     ),
-    expiresAt: TimeFlag.make("expires-at").pipe(
+    expiresAt: expiresAtFlag.pipe(
       Flag.withDescription("When the key expires, in ISO 8601: 2027-01-01T00:00:00Z. Default: never"),
       Flag.optional
+    ),
+    byokInLimit: Flag.Boolean("byok-in-limit").pipe(
+      Flag.withDescription("Count what provider keys of the workspace pay toward the limit, too"),
+      Flag.withDefault(false)
     ),
     user: Flag.String("user").pipe(
       Flag.withMetavar("name"),
@@ -79,6 +99,7 @@ const create = Operator.command(
       is_free_tier: input.freeTier,
       limit: Option.getOrNull(Option.map(input.limit, MicroCredits.toCredits)),
       limit_reset: Option.getOrNull(input.limitReset),
+      include_byok_in_limit: input.byokInLimit,
       expires_at: Option.getOrNull(Option.map(input.expiresAt, TimeFlag.format)),
       ...(workspaceId === undefined ? {} : { workspace_id: workspaceId }),
       ...(user === undefined ? {} : { creator_user_id: user })
@@ -95,11 +116,7 @@ const create = Operator.command(
     if (Option.isSome(input.limitReset) && Option.isNone(input.limit)) {
       return yield* new UsageError({ message: "--limit-reset needs a --limit to reset." })
     }
-    if (Option.isSome(input.expiresAt) && input.expiresAt.value <= (yield* Clock.currentTimeMillis)) {
-      return yield* new UsageError({
-        message: `--expires-at ${TimeFlag.format(input.expiresAt.value)} has already passed.`
-      })
-    }
+    yield* checkExpiry(input.expiresAt)
   })
 ).pipe(
   Command.withDescription("Create a key and print it, once"),
@@ -213,6 +230,82 @@ const show = Operator.command(
   })
 ).pipe(Command.withDescription("Show a key, its limit and what it has used. Never shows the key itself"))
 
+const unchanged = "Default: as it is"
+
+const update = Operator.command(
+  "update",
+  {
+    key: keyArgument,
+    changes: {
+      name: nameFlag.pipe(Flag.withDescription(`The new name: 1 to 256 characters. ${unchanged}`), Flag.optional),
+      disabled: Change.yesOrNo("disabled").pipe(
+        Flag.withDescription(`Whether the key and its ephemeral keys are switched off. ${unchanged}`),
+        Flag.optional
+      ),
+      "free-tier": Change.yesOrNo("free-tier").pipe(
+        Flag.withDescription(`Whether the key is of the free tier. ${unchanged}`),
+        Flag.optional
+      ),
+      limit: limitFlag.pipe(
+        Flag.withDescription(`Maximum credits that the key may spend. ${unchanged}`),
+        Flag.optional
+      ),
+      "limit-reset": limitResetFlag.pipe(
+        Flag.withDescription(`When the limit resets: each UTC day, ISO week or month. ${unchanged}`),
+        Flag.optional
+      ),
+      "byok-in-limit": Change.yesOrNo("byok-in-limit").pipe(
+        Flag.withDescription(`Whether what provider keys of the workspace pay counts toward the limit. ${unchanged}`),
+        Flag.optional
+      ),
+      "expires-at": expiresAtFlag.pipe(
+        Flag.withDescription(`When the key expires, in ISO 8601: 2027-01-01T00:00:00Z. ${unchanged}`),
+        Flag.optional
+      )
+    },
+    unset: Change.unsetFlag(["limit", "limit-reset", "expires-at"])
+  },
+  Effect.fn("keys update")(function* ({ changes, key: text, unset }) {
+    const { gateway } = yield* Operator.Target
+    const { hash, limit } = yield* find(text)
+    if (Option.isSome(changes["limit-reset"]) && Option.isNone(changes.limit) && limit === null) {
+      return yield* new UsageError({ message: "--limit-reset needs a --limit to reset: the key has none." })
+    }
+    const data = yield* orMissing(
+      gateway.updateKey(hash, {
+        name: Option.getOrUndefined(changes.name),
+        disabled: Option.getOrUndefined(changes.disabled),
+        is_free_tier: Option.getOrUndefined(changes["free-tier"]),
+        limit: Change.valueOf(Option.map(changes.limit, MicroCredits.toCredits), unset.includes("limit")),
+        limit_reset: Change.valueOf(changes["limit-reset"], unset.includes("limit-reset") || unset.includes("limit")),
+        include_byok_in_limit: Option.getOrUndefined(changes["byok-in-limit"]),
+        expires_at: Change.valueOf(Option.map(changes["expires-at"], TimeFlag.format), unset.includes("expires-at"))
+      })
+    )
+    return {
+      json: { data },
+      text: `${fields(data)}\n${Output.fields([["state", stateText(data, yield* Clock.currentTimeMillis)]])}`
+    }
+  }),
+  Effect.fnUntraced(function* ({ changes, unset }) {
+    yield* Change.check(changes, unset)
+    if (unset.includes("limit") && Option.isSome(changes["limit-reset"])) {
+      return yield* new UsageError({ message: "--limit-reset and --unset limit exclude each other." })
+    }
+    yield* checkExpiry(changes["expires-at"])
+  })
+).pipe(
+  Command.withDescription(
+    "Change a key. A running gateway applies it within 3 seconds. --unset limit removes the limit together with its reset"
+  ),
+  Command.withShortDescription("Change a key"),
+  Command.withExamples([
+    { command: "model-gateway keys update 3f9a1c0e --limit 50 --limit-reset monthly", description: "Another limit" },
+    { command: "model-gateway keys update 3f9a1c0e --disabled yes", description: "Switch it off for now" },
+    { command: "model-gateway keys update 3f9a1c0e --unset expires-at", description: "It no longer expires" }
+  ])
+)
+
 const revoke = Operator.command(
   "revoke",
   { key: keyArgument },
@@ -253,5 +346,5 @@ const generate = Command.make(
 /** The `keys` command. */
 export const command = Command.make("keys").pipe(
   Command.withDescription("Manage API keys"),
-  Command.withSubcommands([create, list, show, revoke, generate])
+  Command.withSubcommands([create, list, show, update, revoke, generate])
 )

@@ -1,8 +1,10 @@
 /** `model-gateway workspaces`: manages the workspaces, which own keys, files, credits and jobs. */
-import { Name } from "@model-gateway/core/Identifiers"
+import { DeletionShape } from "@model-gateway/core/Files"
+import { HttpsUrl, Name } from "@model-gateway/core/Identifiers"
 import { Slug, type Workspace } from "@model-gateway/core/Workspaces"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import * as Change from "../Change.ts"
 import * as Listed from "../Listed.ts"
 import * as Operator from "../Operator.ts"
 import * as Output from "../Output.ts"
@@ -55,34 +57,56 @@ const show = Operator.command(
   })
 ).pipe(Command.withDescription("Show a workspace"))
 
+const isSlug = Schema.is(Slug)
+
+const slugExpected = () => "Expected lower-case letters, digits and single hyphens, at most 64, and no UUID"
+
+/** The flags of what a workspace has. The texts say what it has without the flag. */
+const optionFlags = (byDefault: Record<"name" | "description" | "callbackUrl" | "fileShape", string>) => ({
+  name: Flag.String("name").pipe(
+    Flag.withMetavar("text"),
+    Flag.withDescription(`The name that people see: 1 to 256 characters. Default: ${byDefault.name}`),
+    Flag.filter(Schema.is(Name), () => "Expected 1 to 256 characters"),
+    Flag.optional
+  ),
+  description: Flag.String("description").pipe(
+    Flag.withMetavar("text"),
+    Flag.withDescription(`What it is for: at most 1024 characters. Default: ${byDefault.description}`),
+    Flag.optional
+  ),
+  "callback-url": Flag.String("callback-url").pipe(
+    Flag.withMetavar("url"),
+    Flag.withDescription(
+      `Where webhooks of video jobs go whose requests name no URL: https only. Default: ${byDefault.callbackUrl}`
+    ),
+    Flag.filter(Schema.is(HttpsUrl), () => "Expected an https URL"),
+    Flag.optional
+  ),
+  "file-shape": Flag.Literals("file-shape", DeletionShape.literals).pipe(
+    Flag.withDescription(
+      `Form of the confirmation that a file was deleted, if its request chooses none. Default: ${byDefault.fileShape}`
+    ),
+    Flag.optional
+  )
+})
+
 const create = Operator.command(
   "create",
   {
     slug: Argument.String("slug").pipe(
       Argument.withDescription("Its short name: lower-case letters, digits and single hyphens, at most 64"),
-      Argument.filter(
-        Schema.is(Slug),
-        () => "Expected lower-case letters, digits and single hyphens, at most 64, and no UUID"
-      )
+      Argument.filter(isSlug, slugExpected)
     ),
-    name: Flag.String("name").pipe(
-      Flag.withMetavar("text"),
-      Flag.withDescription("The name that people see: 1 to 256 characters. Default: the slug"),
-      Flag.filter(Schema.is(Name), () => "Expected 1 to 256 characters"),
-      Flag.optional
-    ),
-    description: Flag.String("description").pipe(
-      Flag.withMetavar("text"),
-      Flag.withDescription("What it is for: at most 1024 characters. Default: none"),
-      Flag.optional
-    )
+    options: optionFlags({ name: "the slug", description: "none", callbackUrl: "none", fileShape: "native" })
   },
-  Effect.fn("workspaces create")(function* ({ description, name, slug }) {
+  Effect.fn("workspaces create")(function* ({ options, slug }) {
     const { gateway } = yield* Operator.Target
     const data = yield* gateway.createWorkspace({
       slug,
-      name: Option.getOrElse(name, () => slug),
-      description: Option.getOrNull(description)
+      name: Option.getOrElse(options.name, () => slug),
+      description: Option.getOrNull(options.description),
+      default_callback_url: Option.getOrNull(options["callback-url"]),
+      file_shape: Option.getOrUndefined(options["file-shape"])
     })
     return {
       json: { data },
@@ -93,6 +117,53 @@ const create = Operator.command(
   Command.withDescription("Create a workspace. It has no credits yet"),
   Command.withExamples([
     { command: 'model-gateway workspaces create search-team --name "Search team"', description: "A workspace" }
+  ])
+)
+
+const unchanged = "as it is"
+
+const update = Operator.command(
+  "update",
+  {
+    workspace: ref,
+    changes: {
+      ...optionFlags({
+        name: unchanged,
+        description: unchanged,
+        callbackUrl: unchanged,
+        fileShape: unchanged
+      }),
+      slug: Flag.String("slug").pipe(
+        Flag.withMetavar("slug"),
+        Flag.withDescription(
+          `Its new short name. Requests that name the workspace by the former one get a 404. Default: ${unchanged}`
+        ),
+        Flag.filter(isSlug, slugExpected),
+        Flag.optional
+      )
+    },
+    unset: Change.unsetFlag(["description", "callback-url"])
+  },
+  Effect.fn("workspaces update")(function* ({ changes, unset, workspace }) {
+    const { gateway } = yield* Operator.Target
+    const { id } = yield* Operator.workspaceOf(Option.some(workspace))
+    const data = yield* gateway.updateWorkspace(id, {
+      name: Option.getOrUndefined(changes.name),
+      slug: Option.getOrUndefined(changes.slug),
+      description: Change.valueOf(changes.description, unset.includes("description")),
+      default_callback_url: Change.valueOf(changes["callback-url"], unset.includes("callback-url")),
+      file_shape: Option.getOrUndefined(changes["file-shape"])
+    })
+    return { json: { data }, text: fields(data) }
+  }),
+  ({ changes, unset }) => Change.check(changes, unset)
+).pipe(
+  Command.withDescription("Change a workspace"),
+  Command.withExamples([
+    {
+      command: "model-gateway workspaces update search-team --callback-url https://example.com/hooks/video",
+      description: "Where its webhooks go"
+    }
   ])
 )
 
@@ -115,5 +186,5 @@ const remove = Operator.command(
 /** The `workspaces` command. */
 export const command = Command.make("workspaces").pipe(
   Command.withDescription("Manage workspaces, which own keys, files, credits and jobs"),
-  Command.withSubcommands([list, show, create, remove])
+  Command.withSubcommands([list, show, create, update, remove])
 )
