@@ -20,7 +20,7 @@ const arenas = "MALLOC_ARENA_MAX"
  * Replaces this process, if it serves, by one with bounds. Does nothing where Node cannot do that,
  * as on Windows, if its parent talks to it, or if `--max-semi-space-size` is chosen already.
  */
-const bound = (): void => {
+export const bound = (): void => {
   const chosen = `${process.execArgv.join(" ")} ${process.env["NODE_OPTIONS"] ?? ""}`
   if (process.argv[2] !== "serve" || process.platform === "win32" || process.connected) return
   if (process.execve === undefined) return
@@ -30,5 +30,3 @@ const bound = (): void => {
     ...process.env
   })
 }
-
-bound()

@@ -1,8 +1,6 @@
 #!/usr/bin/env node
 /** The executable `model-gateway`. It checks Node first, because the rest needs a recent one. */
-// First, because it replaces the process.
-import "./Memory.ts"
-import "./Hangup.ts"
+import * as Memory from "./Memory.ts"
 import { nodeProblem } from "./Version.ts"
 
 /** Node 22 warns that `node:sqlite` is experimental. The tests of the service pass there, too. */
@@ -16,6 +14,9 @@ const hideSqliteWarning = (): void => {
 }
 
 if (nodeProblem === undefined) {
+  Memory.bound()
+  // Not before, because the new process would not have its listener.
+  await import("./Hangup.ts")
   hideSqliteWarning()
   const [Process, Program] = await Promise.all([import("./Process.ts"), import("./Program.ts")])
   Process.run(Program.run(process.argv.slice(2)))
