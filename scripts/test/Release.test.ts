@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { parseDocument } from "yaml"
+import * as NameVersion from "../nameVersion.ts"
 import { packages, root, sources } from "./Workspace.ts"
 
 const read = (path: string) => readFileSync(join(root, path), "utf8")
@@ -53,6 +54,13 @@ it("the bundle of the executable knows each module that looks for a file beside 
   )
   expect(beside.length).toBeGreaterThan(5)
   expect(beside.filter((path) => !bundle.includes(`"${path}": [`))).toEqual([])
+})
+
+it.each(NameVersion.files)("%s names the version of the packages, and a release changes it", (path) => {
+  const version = NameVersion.version()
+  expect(read(path)).toContain(version)
+  expect(NameVersion.withVersion(read(path), version)).toBe(read(path))
+  expect(NameVersion.withVersion(read(path), "99.0.0")).not.toContain(version)
 })
 
 describe.each(workflows)("%s", (path) => {

@@ -6,6 +6,7 @@ import * as LogLine from "@model-gateway/server/LogLine"
 import { Schema } from "effect"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import * as Commands from "./Commands.ts"
+import { version } from "../src/Version.ts"
 import { currentKey, firstKey, folder, run, serve, type Served, start } from "./Executable.ts"
 
 /** An upload whose body is not complete: a request that is in flight until the test finishes it. */
@@ -65,6 +66,8 @@ describe("serve", () => {
     expect(await answer.json()).toMatchObject({ model: "sandbox/bm25", results: [{ index: 1 }, { index: 0 }] })
 
     expect(readdirSync(dataDir).filter((name) => name.endsWith(".env"))).toEqual([])
+    const reference = await fetch(`${first.origin}/docs`, { headers: { connection: "close" } })
+    expect(await reference.text()).toContain(`<span>Gateway ${version}, API 1.0.0</span>`)
 
     first.signal("SIGINT")
     const ended = await first.ended

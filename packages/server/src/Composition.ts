@@ -368,7 +368,7 @@ export interface Options extends DataOptions, ObjectOptions, RedisOptions {
   readonly metricsPage?: ((own: Effect.Effect<string>) => Effect.Effect<string>) | undefined
   /** A folder of built files to serve at `/`, next to the API. Default: none. */
   readonly web?: StaticSite.Options | undefined
-  /** The version of the program that runs the service, for `/metrics`. Default: `unknown`. */
+  /** The version of the program that runs the service, for `/metrics` and `/docs`. Default: unknown. */
   readonly version?: string | undefined
 }
 
@@ -399,7 +399,12 @@ export const layer = ({
     FreeSpace.layerMetrics(data.dataDir),
     BuildInfo.layer({ version, storage: data.databaseUrl === undefined ? "sqlite" : "postgres" })
   )
-  return Layer.mergeAll(layerHttp.pipe(Layer.provide(uploads)), running, parts(uploads), observed).pipe(
+  return Layer.mergeAll(
+    layerHttp.pipe(Layer.provide([uploads, Layer.succeed(BuildInfo.ProgramVersion, version)])),
+    running,
+    parts(uploads),
+    observed
+  ).pipe(
     Layer.provideMerge(jobs),
     Layer.provideMerge(
       Layer.mergeAll(limits, ObjectStore.layerRemembering(objects(data.dataDir, { objectStoreUrl }, uploads)))

@@ -1,7 +1,13 @@
 /** The versions of this process in the metrics, and the series that exist from the start. */
-import { type Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { version as node } from "node:process"
 import * as Metrics from "./Metrics.ts"
+
+/** The version of the program that runs the service. Undefined: unknown. */
+export const ProgramVersion = Context.Reference<string | undefined>(
+  "@model-gateway/server/observability/BuildInfo/ProgramVersion",
+  { defaultValue: () => undefined }
+)
 
 /** What runs. */
 export interface Options {

@@ -7,6 +7,7 @@ import { Effect, FileSystem, Path } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as FixedAnswer from "../http/FixedAnswer.ts"
+import * as BuildInfo from "../observability/BuildInfo.ts"
 import * as OpenApiDocument from "../openapi/OpenApiDocument.ts"
 import * as ReferencePage from "./ReferencePage.ts"
 
@@ -39,6 +40,7 @@ export const layer = HttpRouter.use((router) =>
   Effect.gen(function* () {
     const context = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
     const { basePath, wireNames: preset } = yield* GatewayServerConfig
+    const version = yield* BuildInfo.ProgramVersion
     const wireNames = ofPreset(preset)
     const text = (content: string): Uint8Array =>
       new TextEncoder().encode(wireNames === undefined ? content : wireNames.toWire.text(content))
@@ -46,7 +48,7 @@ export const layer = HttpRouter.use((router) =>
     const reference = yield* Effect.cached(
       Effect.sync(() => {
         const document = OpenApiDocument.make({ basePath })
-        return { page: text(ReferencePage.make(document, preset)), document: text(JSON.stringify(document)) }
+        return { page: text(ReferencePage.make(document, preset, version)), document: text(JSON.stringify(document)) }
       })
     )
     /** Made for the first request. */

@@ -41,7 +41,7 @@ ${rows.join("\n")}
 
 /** What this page reads of the OpenAPI document. */
 const Document = Schema.Struct({
-  info: Schema.Struct({ title: Schema.String }),
+  info: Schema.Struct({ title: Schema.String, version: Schema.String }),
   paths: Schema.Record(
     Schema.String,
     Schema.Record(
@@ -116,10 +116,10 @@ openapi-explorer::part(btn-fill--resp):is(:hover, :focus-visible):enabled { colo
 
 /**
  * The page for an OpenAPI document, which it loads from `openapi.json` beside it, whatever path the
- * service is served below. It says what its
- * TypeScript samples need if the words on the wire are not the neutral ones.
+ * service is served below. It shows the version of the program and that of the API, and says what
+ * its TypeScript samples need if the words on the wire are not the neutral ones.
  */
-export const make = (document: unknown, wireNames: Preset): string => {
+export const make = (document: unknown, wireNames: Preset, version: string | undefined): string => {
   const { components, info, paths } = Schema.decodeUnknownSync(Document)(document)
   const errors = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { responses }]) =>
@@ -149,6 +149,7 @@ export const make = (document: unknown, wireNames: Preset): string => {
 <body>
 <header>
 <h1>${escaped(info.title)} API</h1>
+<span>${version === undefined ? "" : `Gateway ${escaped(version)}, `}API ${escaped(info.version)}</span>
 <a href="openapi.json">OpenAPI document</a>${hint}
 </header>
 <openapi-explorer spec-url="openapi.json" hide-server-selection hide-components>
