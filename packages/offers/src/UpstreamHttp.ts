@@ -8,6 +8,7 @@
  * @since 0.1.0
  */
 import * as SchemaPath from "@model-gateway/core/unstable/SchemaPath"
+import * as Timer from "@model-gateway/core/unstable/Timer"
 import { Clock, Context, Duration, Effect, Option, Redacted, Schema, Stream } from "effect"
 import { constUndefined } from "effect/Function"
 import { FetchHttpClient, Headers, HttpClient, HttpClientRequest } from "effect/http"
@@ -388,7 +389,7 @@ export const make = Effect.fnUntraced(function* (
           })
         )
         .pipe(
-          Effect.timeoutOrElse({
+          Timer.within({
             duration: call.timeLimit ?? timeLimit,
             orElse: () => Effect.fail(failWith(new Timeout()))
           }),
@@ -399,7 +400,7 @@ export const make = Effect.fnUntraced(function* (
   /** A response, the bytes of which each have to come within the time limit. */
   const opened = <R>(response: Effect.Effect<HttpClientResponse.HttpClientResponse, ProviderError, R>) =>
     response.pipe(
-      Effect.timeoutOrElse({ duration: timeLimit, orElse: () => Effect.fail(failWith(new Timeout())) }),
+      Timer.within({ duration: timeLimit, orElse: () => Effect.fail(failWith(new Timeout())) }),
       Effect.map(({ headers, status, stream }) => ({
         headers,
         stream: stream.pipe(

@@ -2,10 +2,9 @@
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
+import * as Timer from "../unstable/Timer.ts"
 import type { Progress } from "../unstable/UploadMonitor.ts"
 import { type AttemptFailure, timedOut } from "./attempt.ts"
-import * as Timer from "./timer.ts"
 
 /** In milliseconds. */
 export interface Limits {
@@ -49,18 +48,8 @@ export const make = (clock: Clock.Clock, { late, response, stall }: Limits) => {
   return {
     /** Limits the attempt, which runs in a fiber of its own. */
     limit: <A, E, R>(attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E | AttemptFailure<never>, R> =>
-      Effect.contextWith((context: Context.Context<R>) =>
-        Effect.callback((resume) => {
-          const fiber = Effect.runForkWith(context)(attempt)
-          const ended = fiber.pollUnsafe()
-          if (ended !== undefined) return resume(ended)
-          const stop = watch(context, (failure) => resume(Effect.andThen(Fiber.interrupt(fiber), Effect.fail(failure))))
-          fiber.addObserver((exit) => {
-            stop()
-            resume(exit)
-          })
-          return Fiber.interrupt(fiber)
-        })
+      Timer.watched<A, E, R, never, AttemptFailure<never>, never>(attempt, (context, expire) =>
+        watch(context, (failure) => expire(Effect.fail(failure)))
       ),
     monitor: ({ sent, total }: Progress): void => {
       movedAt = now()

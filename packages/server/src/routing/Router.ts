@@ -9,6 +9,7 @@
  * The wait is not part of any time limit. A call that cannot wait fails as if the offer were
  * overloaded, and its circuit does not learn of it.
  */
+import * as Timer from "@model-gateway/core/unstable/Timer"
 import type { Offer } from "@model-gateway/offers/Offer"
 import { canFallBack, Overloaded, ProviderError, type Reason, Timeout } from "@model-gateway/offers/ProviderError"
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
@@ -211,7 +212,7 @@ export const make = Effect.gen(function* () {
       candidate,
       // An adapter may begin its work in the call itself, so that must not come before the admission.
       Effect.suspend(call).pipe(
-        Effect.timeoutOrElse({ duration: Duration.seconds(seconds), orElse: timeOut }),
+        Timer.within({ duration: Duration.seconds(seconds), orElse: timeOut }),
         Effect.interruptible,
         Effect.exit
       )

@@ -1,0 +1,98 @@
+/**
+ * Timers and time limits with fewer fibers than Effect's. `Effect.sleep` needs a fiber, and
+ * `Effect.timeoutOrElse` two: starting and interrupting one was measured as a tenth of a call's
+ * processor time (`pnpm bench`). Here a timer needs none where Effect's own clock is in use. Any
+ * other clock, such as `TestClock`, sleeps in a fiber.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+
+const liveClock = Context.get(Context.empty(), Clock.Clock)
+
+/** The longest timer of the platform, in milliseconds. */
+const maxMillis = 2 ** 31 - 1
+
+/**
+ * Runs `onTime` when so many milliseconds of the context's clock have passed, or after 24 days if
+ * that is earlier. Returns a function that stops the timer.
+ *
+ * @category running
+ * @since 0.1.0
+ */
+export const start = (context: Context.Context<never>, millis: number, onTime: () => void): (() => void) => {
+  const clock = Context.get(context, Clock.Clock)
+  const limited = Math.min(millis, maxMillis)
+  if (clock === liveClock) {
+    // oxlint-disable-next-line no-restricted-globals -- the clock of the context is this one
+    const timer = setTimeout(onTime, limited)
+    return () => clearTimeout(timer)
+  }
+  const sleeping = Effect.runForkWith(context)(clock.sleep(Duration.millis(limited)))
+  sleeping.addObserver((exit) => {
+    if (Exit.isSuccess(exit)) onTime()
+  })
+  return () => sleeping.interruptUnsafe()
+}
+
+/**
+ * Runs the effect in a fiber of its own, which `watch` can interrupt. When `watch` calls `expire`,
+ * the effect is interrupted and the result is that of `expire`'s effect. Returns what stops the
+ * watch, which is called when the effect ends or is interrupted.
+ *
+ * @category running
+ * @since 0.1.0
+ */
+export const watched = <A, E, R, A2, E2, R2>(
+  effect: Effect.Effect<A, E, R>,
+  watch: (context: Context.Context<R>, expire: (instead: Effect.Effect<A2, E2, R2>) => void) => () => void
+): Effect.Effect<A | A2, E | E2, R | R2> =>
+  Effect.contextWith((context: Context.Context<R>) =>
+    Effect.callback((resume) => {
+      const fiber = Effect.runForkWith(context)(effect)
+      const ended = fiber.pollUnsafe()
+      if (ended !== undefined) return resume(ended)
+      const stop = watch(context, (instead) => resume(Effect.andThen(Fiber.interrupt(fiber), instead)))
+      fiber.addObserver((exit) => {
+        stop()
+        resume(exit)
+      })
+      return Fiber.interrupt(fiber)
+    })
+  )
+
+/**
+ * Interrupts the effect when the duration has passed, and continues with `orElse`, as
+ * `Effect.timeoutOrElse` does.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import * as Timer from "@model-gateway/core/unstable/Timer"
+ *
+ * const slow = Effect.delay(Effect.succeed("done"), "2 seconds")
+ *
+ * const limited = slow.pipe(Timer.within({ duration: "1 second", orElse: () => Effect.fail("too late") }))
+ * ```
+ *
+ * @category running
+ * @since 0.1.0
+ */
+export const within =
+  <A2, E2, R2>({
+    duration,
+    orElse
+  }: {
+    /** The longest time. More than 24 days count as 24 days. */
+    readonly duration: Duration.Input
+    readonly orElse: () => Effect.Effect<A2, E2, R2>
+  }) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> => {
+    const millis = Duration.toMillis(Duration.fromInputUnsafe(duration))
+    return watched(effect, (context, expire) => start(context, millis, () => expire(Effect.suspend(orElse))))
+  }
