@@ -87,16 +87,16 @@ export const readText = (
   if (length !== undefined && length > bounds.bytes) {
     return Effect.andThen(discard(response), Effect.fail(tooLong(bounds)))
   }
-  const check = issueOf(bounds)
   if (length === 0) return Effect.succeed("")
   // Without a stream, which takes more of the processor.
   if (length !== undefined && length <= maxSmall) {
     return Effect.flatMap(response.text, (text) => {
-      const issue = text.length <= maxUnscanned ? undefined : check(Buffer.from(text))
+      const issue = text.length <= maxUnscanned ? undefined : issueOf(bounds)(Buffer.from(text))
       return issue === undefined ? Effect.succeed(text) : Effect.fail(issue)
     })
   }
   return Effect.suspend(() => {
+    const check = issueOf(bounds)
     const chunks: Array<Uint8Array> = []
     let size = 0
     let isAcquired = false

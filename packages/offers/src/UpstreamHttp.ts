@@ -10,7 +10,7 @@
 import * as SchemaPath from "@model-gateway/core/unstable/SchemaPath"
 import * as Timer from "@model-gateway/core/unstable/Timer"
 import { Clock, Context, Duration, Effect, Option, Redacted, Schema, Stream } from "effect"
-import { constUndefined } from "effect/Function"
+import { constTrue, constUndefined } from "effect/Function"
 import { FetchHttpClient, Headers, HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientError, HttpClientResponse } from "effect/http"
 import { type Bounds, defaults, discard, readText } from "./BoundedBody.ts"
@@ -254,14 +254,17 @@ const pathOf = (error: Schema.SchemaError): string => {
 const typeOf = (response: HttpClientResponse.HttpClientResponse): string =>
   /^[\w.+-]{1,40}\/[\w.+-]{1,40}/.exec(response.headers["content-type"] ?? "")?.[0] ?? "a body without a type"
 
-const parse = (text: string, response: HttpClientResponse.HttpClientResponse): Effect.Effect<unknown, ProviderError> =>
-  Effect.try({
-    try: (): unknown => JSON.parse(text),
-    catch: () => {
-      const type = typeOf(response)
-      return badResponse(/[/+]json$/.test(type) ? "not JSON" : `not JSON but ${type}`)
-    }
-  })
+const parse = (
+  text: string,
+  response: HttpClientResponse.HttpClientResponse
+): Effect.Effect<unknown, ProviderError> => {
+  try {
+    return Effect.succeed<unknown>(JSON.parse(text))
+  } catch {
+    const type = typeOf(response)
+    return Effect.fail(badResponse(/[/+]json$/.test(type) ? "not JSON" : `not JSON but ${type}`))
+  }
+}
 
 /** The first bytes of a body as text. */
 const read = (response: HttpClientResponse.HttpClientResponse, maxBytes: number) => {
@@ -305,22 +308,27 @@ export const make = Effect.fnUntraced(function* (
   const memory = yield* ResponseMemory
   const linkClient = yield* LinkClient
   const requestInit = Option.getOrElse(yield* Effect.serviceOption(FetchHttpClient.RequestInit), () => ({}))
-  const settings = Context.make(FetchHttpClient.RequestInit, { ...requestInit, redirect: "manual" }).pipe(
-    Context.add(Headers.CurrentRedactedNames, [...(yield* Headers.CurrentRedactedNames), header]),
-    // Trace ids are the operator's business, not the upstream's.
-    Context.add(HttpClient.TracerPropagationEnabled, false)
-  )
-
-  const silent = Context.add(settings, HttpClient.TracerDisabledWhen, () => true)
+  const redactedNames = [...(yield* Headers.CurrentRedactedNames), header]
+  // Added one by one, which copies none of the services that a request already has.
+  const withSettings = (context: Context.Context<never>) =>
+    context.pipe(
+      Context.add(FetchHttpClient.RequestInit, { ...requestInit, redirect: "manual" }),
+      Context.add(Headers.CurrentRedactedNames, redactedNames),
+      // Trace ids are the operator's business, not the upstream's.
+      Context.add(HttpClient.TracerPropagationEnabled, false)
+    )
+  const withoutTrace = (context: Context.Context<never>) =>
+    Context.add(withSettings(context), HttpClient.TracerDisabledWhen, constTrue)
   const base = URL.parse(options.baseUrl)
 
-  const secretOf = ({ secret }: Credential): Effect.Effect<string | undefined, ProviderError> => {
-    const text = secret === undefined ? undefined : Redacted.value(secret)
-    // A client would refuse such a header with a message that quotes it.
-    return text === undefined || /^[\x21-\x7e]+$/.test(text)
-      ? Effect.succeed(text)
-      : Effect.fail(failWith(new Unauthorized()))
-  }
+  const secretOf = ({ secret }: Credential): Effect.Effect<string | undefined, ProviderError> =>
+    Effect.suspend(() => {
+      const text = secret === undefined ? undefined : Redacted.value(secret)
+      // A client would refuse such a header with a message that quotes it.
+      return text === undefined || /^[\x21-\x7e]+$/.test(text)
+        ? Effect.succeed(text)
+        : Effect.fail(failWith(new Unauthorized()))
+    })
 
   const headersWith = (secret: string | undefined) =>
     HttpClientRequest.setHeaders({
@@ -357,35 +365,46 @@ export const make = Effect.fnUntraced(function* (
       )
     })
 
-  const send = Effect.fnUntraced(function* ({ credential, model, request }: Call) {
-    const secret = yield* secretOf(credential)
-    const absolute = /^[a-z]+:\/\//i.test(request.url)
-    if (absolute && URL.parse(request.url)?.origin !== base?.origin) return yield* badResponse("a link to another host")
-    const target = absolute ? request : HttpClientRequest.prependUrl(request, options.baseUrl)
-    const response = yield* client
-      .execute(headersWith(secret)(target))
-      .pipe(Effect.provideContext(settings), Effect.mapError(fromClientError))
-    if (response.status >= 200 && response.status < 300) return response
-    return yield* yield* failureOf(response, model, credential.secret)
-  })
+  const send = ({ credential, model, request }: Call) =>
+    Effect.flatMap(secretOf(credential), (secret) => {
+      const absolute = /^[a-z]+:\/\//i.test(request.url)
+      if (absolute && URL.parse(request.url)?.origin !== base?.origin) {
+        return Effect.fail(badResponse("a link to another host"))
+      }
+      const target = absolute ? request : HttpClientRequest.prependUrl(request, options.baseUrl)
+      return Effect.matchEffect(Effect.updateContext(client.execute(headersWith(secret)(target)), withSettings), {
+        onFailure: (error) => Effect.fail(fromClientError(error)),
+        onSuccess: (response) =>
+          response.status >= 200 && response.status < 300
+            ? Effect.succeed(response)
+            : Effect.flip(failureOf(response, model, credential.secret))
+      })
+    })
+
+  const decoded = <A>(
+    text: string,
+    response: HttpClientResponse.HttpClientResponse,
+    schema: Schema.ConstraintDecoder<A>
+  ): Effect.Effect<A, ProviderError> =>
+    Effect.flatMapEager(parse(text, response), (json) =>
+      Effect.mapErrorEager(Schema.decodeUnknownEffect(schema)(json), (error) =>
+        badResponse(`JSON of another form at ${pathOf(error)}`)
+      )
+    )
 
   const jsonWithHeaders: UpstreamHttp["jsonWithHeaders"] = (call, schema) =>
     Effect.suspend(() => {
       let status: number | undefined
       return memory
-        .withLease(
-          base?.origin ?? options.baseUrl,
-          Effect.fnUntraced(function* (lease) {
-            const response = yield* send(call)
+        .withLease(base?.origin ?? options.baseUrl, (lease) =>
+          Effect.flatMap(send(call), (response) => {
             status = response.status
-            const text = yield* Effect.mapError(readText(response, { ...defaults, ...call.bounds }, lease), (error) =>
-              error._tag === "OutOfBounds" ? badResponse(error.message) : fromClientError(error)
-            )
-            const body = yield* Effect.mapError(
-              Schema.decodeUnknownEffect(schema)(yield* parse(text, response)),
-              (error) => badResponse(`JSON of another form at ${pathOf(error)}`)
-            )
-            return { body, headers: response.headers }
+            return Effect.matchEffect(readText(response, { ...defaults, ...call.bounds }, lease), {
+              onFailure: (error) =>
+                Effect.fail(error._tag === "OutOfBounds" ? badResponse(error.message) : fromClientError(error)),
+              onSuccess: (text) =>
+                Effect.mapEager(decoded(text, response, schema), (body) => ({ body, headers: response.headers }))
+            })
           })
         )
         .pipe(
@@ -426,7 +445,7 @@ export const make = Effect.fnUntraced(function* (
       // A signed link is a secret too, so there is no span that would show it.
       const response = yield* reader
         .execute(headersWith(isOwn ? secret : undefined)(HttpClientRequest.get(at.href)))
-        .pipe(Effect.provideContext(silent), Effect.mapError(isOwn ? fromClientError : fromLinkError))
+        .pipe(Effect.updateContext(withoutTrace), Effect.mapError(isOwn ? fromClientError : fromLinkError))
       const { headers, status } = response
       const isFile = status >= 200 && status < 300 && !notAFile.test(headers["content-type"] ?? "")
       if (isFile) return response

@@ -39,9 +39,13 @@ export class RequestContext extends Context.Service<RequestContext, RequestRecor
   "@model-gateway/server/http/RequestContext"
 ) {}
 
+/** The record of the request that the context belongs to, if it belongs to one. */
+export const of = (context: Context.Context<never>): RequestRecord | undefined =>
+  Context.getOrUndefined(context, RequestContext)
+
 /** The record of the current request. Undefined outside of a request, as in a worker. */
 export const current: Effect.Effect<RequestRecord | undefined> = Effect.withFiber((fiber) =>
-  Effect.succeed(Context.getOrUndefined(fiber.context, RequestContext))
+  Effect.succeed(of(fiber.context))
 )
 
 /** A new record. */

@@ -264,18 +264,19 @@ export interface Offered {
   readonly publicId: string
 }
 
-/** Counts a call of a provider. `outcome` is that of the `ProviderAttempt`. */
-export const attempted = (
+/**
+ * Counts a call of a provider. `outcome` is that of the `ProviderAttempt`. On the hot path, so it is
+ * not an Effect.
+ */
+export const attemptedUnsafe = (
+  context: Context.Context<never>,
   { provider, publicId }: Offered,
   outcome: string,
   durationSeconds: number
-): Effect.Effect<void> =>
-  Effect.contextWith((context: Context.Context<never>) =>
-    Effect.sync(() => {
-      attempts(provider, publicId, outcome).updateUnsafe(1, context)
-      attemptDurations(provider, publicId).updateUnsafe(durationSeconds, context)
-    })
-  )
+): void => {
+  attempts(provider, publicId, outcome).updateUnsafe(1, context)
+  attemptDurations(provider, publicId).updateUnsafe(durationSeconds, context)
+}
 
 /** Counts an attempt that was skipped. `outcome` is that of the `ProviderAttempt`. */
 export const skipped = ({ provider, publicId }: Offered, outcome: string): Effect.Effect<void> =>

@@ -29,8 +29,8 @@ export interface Turn {
 
 /** The queues of one process. */
 export interface OfferQueues {
-  /** Enters the queue of an offer for a key. */
-  readonly enter: (offer: Offer, owner: string, maxWait: Duration.Duration) => Turn
+  /** Enters the queue of an offer for a key. Undefined: the offer takes any number of calls. */
+  readonly enter: (offer: Offer, owner: string, maxWait: Duration.Duration) => Turn | undefined
 }
 
 interface Queue {
@@ -39,8 +39,6 @@ interface Queue {
   readonly waiting: Map<string, number>
   total: number
 }
-
-const noQueue: Turn = { comes: Effect.succeed(true), end: Effect.void }
 
 const refused: Turn = { comes: Effect.succeed(false), end: Effect.void }
 
@@ -78,7 +76,7 @@ export const make = (perKey: number): OfferQueues => {
 
   return {
     enter: (offer, owner, maxWait) => {
-      if (offer.concurrency === undefined) return noQueue
+      if (offer.concurrency === undefined) return undefined
       const queue = queueOf(offer, offer.concurrency)
       const ticket = queue.places.enter(owner, 1)
       const end = Effect.sync(ticket.leave)

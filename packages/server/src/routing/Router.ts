@@ -175,6 +175,9 @@ const reported = (candidate: Candidate, reason: Reason, requestId: string | unde
 
 const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000
 
+/** Ends a caller that was interrupted before an attempt, which is then not made. */
+const unlessInterrupted = Effect.interruptible(Effect.void)
+
 const timedOut = new ProviderError({ reason: new Timeout() })
 
 const timeOut = () => Effect.fail(timedOut)
@@ -223,7 +226,8 @@ export const make = Effect.gen(function* () {
     { attemptTimeout, call, candidates, deadline, owner, units }: Route<A, O>,
     attempts: Array<ProviderAttempt>
   ): Effect.fn.Return<Answered<A, O>, RoutingFailure> {
-    const requestId = (yield* RequestContext.current)?.id
+    const context = yield* Effect.context<never>()
+    const requestId = RequestContext.of(context)?.id
     let end = now() + Duration.toSeconds(deadline)
     let failure: { readonly reason: Reason; readonly provider: string; readonly isByok: boolean } | undefined
     let retryAfter: Duration.Duration | undefined
@@ -239,23 +243,24 @@ export const make = Effect.gen(function* () {
       const add = (made: ProviderAttempt) => attempts.push(isByok ? { ...made, is_byok: true } : made)
       const enteredAt = now()
       let startedAt = enteredAt
-      const turn = queues.enter(offer, owner, deadline)
-      const exit = yield* Effect.interruptible(turn.comes).pipe(
-        Effect.flatMap((comes) => {
-          startedAt = now()
-          end += startedAt - enteredAt
-          return comes
-            ? attempt(candidate, Math.min(timeLimit, left), () =>
-                Tracing.within(call(candidate), "attempt", {
-                  "gen_ai.operation.name": offer.kind,
-                  "gen_ai.provider.name": provider,
-                  "gen_ai.request.model": offer.publicId
-                })
-              )
-            : Effect.succeed(undefined)
-        }),
-        Effect.ensuring(turn.end)
+      const limited = attempt(candidate, Math.min(timeLimit, left), () =>
+        Tracing.within(call(candidate), "attempt", {
+          "gen_ai.operation.name": offer.kind,
+          "gen_ai.provider.name": provider,
+          "gen_ai.request.model": offer.publicId
+        })
       )
+      const turn = queues.enter(offer, owner, deadline)
+      const exit = yield* turn === undefined
+        ? Effect.andThen(unlessInterrupted, limited)
+        : Effect.interruptible(turn.comes).pipe(
+            Effect.flatMap((comes) => {
+              startedAt = now()
+              end += startedAt - enteredAt
+              return comes ? limited : Effect.succeed(undefined)
+            }),
+            Effect.ensuring(turn.end)
+          )
       if (exit === undefined) {
         const reason = crowded(key)
         yield* Metrics.skipped(offer, reason._tag)
@@ -274,14 +279,14 @@ export const make = Effect.gen(function* () {
         observe(key, seconds, units)
         const at = clock.currentTimeMillisUnsafe()
         health.ended(candidate, { at, outcome: "Success", status: undefined, requestId }, seconds, true)
-        yield* Metrics.attempted(offer, "Success", seconds)
+        Metrics.attemptedUnsafe(context, offer, "Success", seconds)
         add({ provider, outcome: "Success", seconds: rounded(seconds), billed: "yes" })
         return { answer: exit.value, candidate }
       }
       const found = Cause.findErrorOption(exit.cause)
       if (found._tag === "None") {
         if (Cause.hasInterruptsOnly(exit.cause)) {
-          yield* Metrics.attempted(offer, "Interrupted", seconds)
+          Metrics.attemptedUnsafe(context, offer, "Interrupted", seconds)
           add({ provider, outcome: "Interrupted", seconds: rounded(seconds), billed: "unknown" })
         }
         // A defect or an interruption passes through unchanged.
@@ -289,7 +294,7 @@ export const make = Effect.gen(function* () {
       }
       const error = found.value
       const { reason } = error
-      yield* Metrics.attempted(offer, reason._tag, seconds)
+      Metrics.attemptedUnsafe(context, offer, reason._tag, seconds)
       add({
         provider,
         outcome: reason._tag,

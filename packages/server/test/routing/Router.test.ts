@@ -27,7 +27,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { MaxPrice } from "@model-gateway/core/Routing"
 import { submitVideoOperation } from "@model-gateway/core/Video"
 import { describe, expect, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, Layer } from "effect"
+import { Duration, Effect, Exit, Fiber, Layer } from "effect"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import { TestClock } from "effect/testing"
 import type { ProviderAttempt } from "../../src/accounting/ProviderAttempt.ts"
@@ -295,6 +295,22 @@ describe("Router", () => {
       yield* Fiber.interrupt(fiber)
       expect(attempts).toEqual([{ provider: "a", outcome: "Interrupted", seconds: 1, billed: "unknown" }])
       for (let at = 0; at < 5; at++) expect((yield* route({ a: Effect.succeed("up") })).answer).toBe("up")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("makes no attempt for a caller that disconnected before", () =>
+    Effect.gen(function* () {
+      const ended: Array<unknown> = []
+      const record = ({ attempts, exit }: Router.Routed<string, Offer>) =>
+        Effect.sync(() => void ended.push(attempts, Exit.hasInterrupts(exit)))
+      const reserving = Effect.sleep("1 second")
+      const work = Effect.andThen(reserving, routed({ a: Effect.die(new Error("never asked")) }))
+      const fiber = yield* Effect.forkChild(Effect.uninterruptible(Effect.tap(work, record)))
+      yield* TestClock.adjust("500 millis")
+      const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
+      yield* TestClock.adjust("500 millis")
+      yield* Fiber.join(interrupting)
+      expect(ended).toEqual([[], true])
     }).pipe(Effect.provide(layer))
   )
 
