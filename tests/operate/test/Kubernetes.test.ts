@@ -112,6 +112,15 @@ describe.skipIf(helmPrograms() === undefined)("the chart", () => {
     expect(jobs(...sqlite)).toEqual([])
   })
 
+  it("has a page whose commands delete the migration job of the version before, and nothing else", () => {
+    const page = readFileSync(join(deploy, "../docs/operate/kubernetes.md"), "utf8")
+    const [, label = "", value = ""] = /^kubectl delete job .*--selector (\S+)=(\S+)\nkubectl apply/m.exec(page) ?? []
+    const deleted = parseManifests(readFileSync(join(deploy, "kubernetes", "model-gateway.yaml"), "utf8")).filter(
+      ({ metadata }) => Reflect.get(Object(metadata["labels"]), label) === value
+    )
+    expect(deleted.map(({ kind }) => kind)).toEqual(["Job"])
+  })
+
   it.each([
     ["a bucket is missing", [], "set settings.objectStoreUrl"],
     [
