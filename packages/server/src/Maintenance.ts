@@ -198,20 +198,22 @@ export const redisProblem = (options: RedisConnection.Options): Effect.Effect<st
     Effect.provide(RedisConnection.layer(options))
   )
 
+const missingOf = (ids: ReadonlyArray<string>) =>
+  Effect.fnUntraced(function* (keys: MasterKeys.MasterKeys) {
+    const missing: Array<string> = []
+    for (const id of ids) if ((yield* keys.find(id)) === undefined) missing.push(id)
+    return missing
+  })
+
 /** Of these master keys, those that the settings and the place of a created key do not have. */
 export const missingMasterKeys = (
   options: Composition.DataOptions,
   ids: ReadonlyArray<string>
 ): Effect.Effect<ReadonlyArray<string>, StorageError, Platform> =>
-  Effect.gen(function* () {
-    const keys =
-      options.databaseUrl === undefined
-        ? yield* MasterKeys.inFile(options.dataDir)
-        : yield* Effect.provide(MasterKeys.inDatabase, Composition.database(options))
-    const missing: Array<string> = []
-    for (const id of ids) if ((yield* keys.find(id)) === undefined) missing.push(id)
-    return missing
-  }).pipe(mapVaultError("Maintenance.missingMasterKeys"), Effect.provide(SecureRandom.layerWebCrypto))
+  (options.databaseUrl === undefined
+    ? Effect.flatMap(MasterKeys.inFile(options.dataDir), missingOf(ids))
+    : Effect.flatMap(MasterKeys.inDatabase, missingOf(ids)).pipe(Effect.provide(Composition.database(options)))
+  ).pipe(mapVaultError("Maintenance.missingMasterKeys"), Effect.provide(SecureRandom.layerWebCrypto))
 
 /** The id of a master key in base64. Undefined if the text is none. */
 export const masterKeyId = MasterKeys.idOf
