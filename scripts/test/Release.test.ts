@@ -96,9 +96,10 @@ const debianPackages = (name: string): ReadonlyArray<string> =>
 it("CI has the history for the release tests, and installs what they need and only root can install", () => {
   const wanted = [
     ...["Speech", "Perl", "Redis", "S3", "Age", "Faketime"].flatMap(debianPackages),
-    ...Array.from(read("tests/services/src/Proxies.ts").matchAll(/ program\("(\w+)"/g), ([, name = ""]) => name)
+    ...Array.from(read("tests/services/src/Proxies.ts").matchAll(/ program\("(\w+)"/g), ([, name = ""]) => name),
+    ...(/apt-get install (\S+)\)/.exec(read("tests/services/src/PostgresPrograms.ts"))?.slice(1) ?? [])
   ].filter((name) => name !== "perl")
-  expect(wanted).toEqual(expect.arrayContaining(["redis-tools", "age", "nginx", "caddy"]))
+  expect(wanted).toEqual(expect.arrayContaining(["redis-tools", "age", "nginx", "caddy", "postgresql"]))
   for (const path of workflows.filter((path) => read(path).includes("npm run test:release"))) {
     const lines = read(path).split("\n")
     const before = lines.slice(

@@ -1,7 +1,16 @@
-/** Backups of the executable: with the real age, killed at any moment, and on a full disk. */
+/**
+ * Backups of the executable: with the real age, killed at any moment, on a full disk, and of a
+ * Postgres by its own programs.
+ */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as Maintenance from "@model-gateway/server/Maintenance"
 import { agePrograms } from "@model-gateway/test-services/Age"
 import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
-import { executable } from "@model-gateway/test-services/GatewayProcess"
+import { run as runCommand } from "@model-gateway/test-services/Command"
+import { executable, start, startGateway } from "@model-gateway/test-services/GatewayProcess"
+import { startPostgres } from "@model-gateway/test-services/Postgres"
+import { postgresPrograms } from "@model-gateway/test-services/PostgresPrograms"
+import { Effect, Redacted } from "effect"
 import { execFile, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import {
@@ -15,7 +24,7 @@ import {
   writeFileSync
 } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { delimiter, dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest"
@@ -169,3 +178,140 @@ it("a full disk ends a backup and a restore with a sentence, and leaves nothing"
   expect(restored.text).toContain("because the disk is full")
   expect(existsSync(target)).toBe(false)
 })
+
+/** The blocks of commands below the heading of Postgres on the page: to back up, and to restore. */
+const commandsOfPostgres = (): ReadonlyArray<string> => {
+  const page = readFileSync(join(import.meta.dirname, "../../../docs/operate/backup.md"), "utf8")
+  const [, section = ""] = /^## Postgres$([^]*?)^## /m.exec(page) ?? []
+  return Array.from(section.matchAll(/^```bash\n([^]*?)^```$/gm), ([, block = ""]) => block)
+}
+
+const contentsOf = (databaseUrl: string) =>
+  Effect.runPromise(
+    Maintenance.contents({ dataDir: newFolder(), databaseUrl: Redacted.make(databaseUrl) }).pipe(
+      Effect.provide(NodeServices.layer)
+    )
+  )
+
+const programs = postgresPrograms()
+
+it.skipIf(programs === undefined || age === undefined)(
+  "the commands of the page back up a Postgres and its files under load, and restore them on another server",
+  async () => {
+    if (programs === undefined || age === undefined) return
+    const folder = newFolder()
+    const server = async () => {
+      const postgres = await startPostgres({ programs })
+      onTestFinished(postgres.remove)
+      return postgres.url
+    }
+    const [from, to, end] = [await server(), await server(), await server()]
+    const bin = join(folder, "bin")
+    mkdirSync(bin)
+    writeFileSync(join(bin, "model-gateway"), `#!/bin/sh\nexec "${process.execPath}" "${executable}" "$@"\n`, {
+      mode: 0o755
+    })
+    const PATH = [bin, join(programs, "bin"), process.env["PATH"]].join(delimiter)
+    await exec(age.keygen, ["-o", join(folder, "identity.txt")])
+    const identity = readFileSync(join(folder, "identity.txt"), "utf8")
+    const [, recipient = ""] = /public key: (age1\w+)/.exec(identity) ?? []
+    const [backUp = "", restore = ""] = commandsOfPostgres().map((block) => block.replaceAll("age1…", recipient))
+    expect([backUp, restore]).toEqual([
+      expect.stringMatching(/pg_dump[^]*model-gateway backup/),
+      expect.stringMatching(/pg_restore[^]*model-gateway restore/)
+    ])
+    /** Runs commands as an operator with these settings types them. */
+    const shell = async (commands: string, databaseUrl: string, dataDir: string) => {
+      const env = { ...childEnvironment(), PATH, DATABASE_URL: databaseUrl, MODEL_GATEWAY_DATA_DIR: dataDir }
+      const ended = await runCommand("sh", ["-ec", commands], { cwd: folder, env: { ...env, NODE_COMPILE_CACHE: "" } })
+      expect([ended.code, ended.code === 0 ? "" : ended.stderr]).toEqual([0, ""])
+      return ended.stdout
+    }
+
+    // A gateway with keys, a stored secret, a file, and paid requests all the time.
+    const here = join(folder, "here")
+    mkdirSync(here)
+    const serve = (databaseUrl: string, dataDir: string) =>
+      startGateway(dataDir, { DATABASE_URL: databaseUrl, MODEL_GATEWAY_RATE_LIMIT_REQUESTS: "1000000" })
+    const gateway = await serve(from, here)
+    onTestFinished(gateway.stop)
+    const { key, managementKey } = gateway
+    const call = async (origin: string, path: string, init: RequestInit = {}, as = key) => {
+      const headers = { authorization: `Bearer ${as}`, connection: "close", ...init.headers }
+      const response = await fetch(`${origin}/api/v1${path}`, { ...init, headers })
+      const body = await response.text()
+      expect([path, response.ok, response.ok ? "" : body]).toEqual([path, true, ""])
+      return body
+    }
+    const post = (body: object): RequestInit => ({
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body)
+    })
+    const rerank = (origin: string) =>
+      call(origin, "/rerank", post({ model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] }))
+    const form = new FormData()
+    form.append("file", new File(["the content of a file"], "a.txt", { type: "text/plain" }))
+    const uploaded: unknown = JSON.parse(await call(gateway.origin, "/files", { method: "POST", body: form }))
+    const content = `/files/${String(Reflect.get(Object(uploaded), "id"))}/content`
+    await call(gateway.origin, "/byok", post({ name: "own", provider: "cohere", key: "a-secret" }), managementKey)
+    let isOver = false
+    let paid = 0
+    const client = async () => {
+      for (; !isOver; paid++) await rerank(gateway.origin)
+    }
+    const clients = Array.from({ length: 8 }, client)
+    const over = async () => {
+      isOver = true
+      await Promise.all(clients)
+    }
+    onTestFinished(over)
+    await expect.poll(() => paid, { timeout: 60_000 }).toBeGreaterThan(50)
+
+    // Under load.
+    const before = paid
+    await shell(backUp, from, here)
+    expect(paid).toBeGreaterThan(before)
+    const there = join(folder, "there")
+    await shell(restore, to, there)
+    const restored = await contentsOf(to)
+    expect(restored).toMatchObject({ damages: [], wrongBalances: [] })
+    expect(Number(restored.sums["usage_ledger.rows"])).toBeGreaterThanOrEqual(before)
+
+    // At rest, every sum is the same.
+    await over()
+    gateway.signal("SIGTERM")
+    expect(await gateway.ended).toBe(0)
+    rmSync(join(folder, "gateway.dump"))
+    rmSync(join(folder, "gateway-files.tar.age"))
+    await shell(backUp, from, here)
+    const last = join(folder, "last")
+    await shell(restore, end, last)
+    const expected = await contentsOf(from)
+    expect(await contentsOf(end)).toEqual({ ...expected, now: expect.any(Number) })
+    expect(expected.sums).toMatchObject({ "usage_ledger.rows": String(paid), "reservations.rows": "0" })
+
+    expect(await shell("model-gateway doctor", end, last)).toContain("No problems.")
+    // It would end with status 3 if there were an abandoned reservation.
+    await shell("model-gateway reconcile", end, last)
+
+    // A gateway there serves the keys and the file, and charges.
+    for (const [databaseUrl, dataDir] of [
+      [to, there],
+      [end, last]
+    ] as const) {
+      const rows = Number((await contentsOf(databaseUrl)).sums["usage_ledger.rows"])
+      const again = start(process.execPath, [executable, "serve", "--port", "0", "--data-dir", dataDir], {
+        cwd: folder,
+        env: { DATABASE_URL: databaseUrl }
+      })
+      onTestFinished(again.stop)
+      const [, origin = ""] = await again.prints(/Model gateway at (http:\/\/127\.0\.0\.1:\d+)\/api\/v1/)
+      await rerank(origin)
+      expect(await call(origin, content)).toBe("the content of a file")
+      const served = await contentsOf(databaseUrl)
+      expect(Number(served.sums["usage_ledger.rows"])).toBeGreaterThan(rows)
+      expect(served.wrongBalances).toEqual([])
+    }
+  }
+)

@@ -152,6 +152,11 @@ export interface Options {
    * Turns fsync on, to measure. Default: false, because no test outlives a crash of the machine.
    */
   readonly durable?: boolean
+  /**
+   * The folder with `bin` of another server, which the user `nobody` can run. Default: that of the
+   * npm package.
+   */
+  readonly programs?: string
   /** Where its folder is created. Default: the system's folder for temporary files. */
   readonly parent?: string
   /** Settings of postgresql.conf. */
@@ -185,9 +190,9 @@ export const startPostgres = async ({
   auth = "trust",
   durable = false,
   parent = tmpdir(),
+  programs: native = programs(),
   settings = {}
 }: Options = {}): Promise<Postgres> => {
-  const native = programs()
   if (native === undefined) throw new Error(program.missing)
   const folder = fs.mkdtempSync(join(parent, "mg-pg-"))
   if (isRoot) fs.chownSync(folder, nobody.uid, nobody.gid)

@@ -15,6 +15,7 @@ import * as Faketime from "./Faketime.ts"
 import * as Helm from "./Helm.ts"
 import * as Perl from "./Perl.ts"
 import * as Postgres from "./Postgres.ts"
+import * as PostgresPrograms from "./PostgresPrograms.ts"
 import type { Program } from "./Program.ts"
 import * as Prometheus from "./Prometheus.ts"
 import * as Proxies from "./Proxies.ts"
@@ -23,6 +24,7 @@ import * as Redis from "./Redis.ts"
 import * as S3 from "./S3.ts"
 import * as Speech from "./Speech.ts"
 import * as Systemd from "./Systemd.ts"
+import * as SystemdMachine from "./SystemdMachine.ts"
 
 const programs: ReadonlyArray<Program<string | object>> = [
   Chromium.program,
@@ -40,10 +42,12 @@ const ofRelease: ReadonlyArray<Program<string | object>> = [
   Containers.program,
   Faketime.program,
   Helm.program,
+  PostgresPrograms.program,
   Prometheus.program,
   Proxies.nginx,
   Proxies.caddy,
-  Systemd.program
+  Systemd.program,
+  SystemdMachine.program
 ]
 
 const args = process.argv.slice(2)
