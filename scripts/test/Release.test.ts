@@ -95,7 +95,7 @@ const debianPackages = (name: string): ReadonlyArray<string> =>
 
 it("CI has the history for the release tests, and installs what they need and only root can install", () => {
   const wanted = [
-    ...["Speech", "Perl", "Redis", "S3", "Age", "Faketime"].flatMap(debianPackages),
+    ...["Speech", "Perl", "Redis", "S3", "Age", "Faketime", "SystemdMachine"].flatMap(debianPackages),
     ...Array.from(read("tests/services/src/Proxies.ts").matchAll(/ program\("(\w+)"/g), ([, name = ""]) => name),
     ...(/apt-get install (\S+)\)/.exec(read("tests/services/src/PostgresPrograms.ts"))?.slice(1) ?? [])
   ].filter((name) => name !== "perl")

@@ -95,6 +95,21 @@ export const startEngine = (): Engine =>
     ? { name: "docker", run: runWith("docker", []), build: [], start: ["--network=host"], dispose: () => {} }
     : podman()
 
+/** Makes a root of this machine's Debian with these packages: a folder, or an archive. */
+export const makeDebian = (target: string, packages: ReadonlyArray<string>): void => {
+  const suite = /^VERSION_CODENAME=(.*)$/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1] ?? "trixie"
+  const sources = "/etc/apt/sources.list.d/debian.sources"
+  execFileSync("mmdebstrap", [
+    "--mode=root",
+    "--variant=essential",
+    `--include=${packages.join(",")}`,
+    ...["doc", "man", "locale", "info"].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
+    suite,
+    target,
+    ...(existsSync(sources) ? [sources] : [])
+  ])
+}
+
 /**
  * What the tests use for the official image of Node where no registry of images answers: Debian from
  * its packages, with the Node and the npm of this machine. Returns its name.
@@ -106,16 +121,7 @@ export const makeNodeImage = async (engine: Engine): Promise<string> => {
     if (npm === undefined) throw new Error("no npm in the PATH")
     cpSync(dirname(dirname(realpathSync(npm))), join(folder, "npm"), { recursive: true, dereference: true })
     cpSync(process.execPath, join(folder, "node"))
-    const suite = /^VERSION_CODENAME=(.*)$/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1] ?? "trixie"
-    execFileSync("mmdebstrap", [
-      "--mode=root",
-      "--variant=essential",
-      "--include=libstdc++6",
-      ...["doc", "man", "locale", "info"].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
-      suite,
-      join(folder, "debian.tar"),
-      ...(existsSync("/etc/apt/sources.list.d/debian.sources") ? ["/etc/apt/sources.list.d/debian.sources"] : [])
-    ])
+    makeDebian(join(folder, "debian.tar"), ["libstdc++6"])
     // Where the registry of packages has a certificate authority of its own.
     const authorities = process.env["NODE_EXTRA_CA_CERTS"]
     mkdirSync(join(folder, "ssl"))
