@@ -370,6 +370,8 @@ export interface Options extends DataOptions, ObjectOptions, RedisOptions {
   readonly web?: StaticSite.Options | undefined
   /** The version of the program that runs the service, for `/metrics` and `/docs`. Default: unknown. */
   readonly version?: string | undefined
+  /** How many processes `metricsPage` makes one page of, for `/metrics`. Default: 1. */
+  readonly workers?: number | undefined
 }
 
 /** Parts of an upload to an object store wait in `uploads`. */
@@ -390,6 +392,7 @@ export const layer = ({
   redisUrl,
   version,
   web,
+  workers,
   ...data
 }: Options) => {
   const uploads = layerUploads(data.dataDir)
@@ -397,7 +400,7 @@ export const layer = ({
   const observed = Layer.mergeAll(
     sources,
     FreeSpace.layerMetrics(data.dataDir),
-    BuildInfo.layer({ version, storage: data.databaseUrl === undefined ? "sqlite" : "postgres" })
+    BuildInfo.layer({ version, workers, storage: data.databaseUrl === undefined ? "sqlite" : "postgres" })
   )
   return Layer.mergeAll(
     layerHttp.pipe(Layer.provide([uploads, Layer.succeed(BuildInfo.ProgramVersion, version)])),

@@ -13,7 +13,7 @@ import { Agent, request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest"
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest"
 import { at } from "./support/Manifest.ts"
 import { packRelease, previousRelease } from "./support/PreviousRelease.ts"
 
@@ -268,6 +268,19 @@ describe.skipIf(process.platform !== "linux")("a worker", () => {
     writeFileSync(settings, "{}")
     await gateway.prints(/Worker 1 serves again/)
     expect(await versions(served)).toHaveLength(2)
+  })
+
+  it("that hangs is missing in the metrics, which say how many there should be", async () => {
+    use(before)
+    const { gateway, origin } = await serve({})
+    const [stopped = 0] = childrenOf(gateway.pid)
+    process.kill(stopped, "SIGSTOP")
+    // Connections that it gets wait.
+    const scrape = async () => (await fetch(`${origin}/metrics`, { signal: AbortSignal.timeout(10_000) })).text()
+    const page = await vi.waitFor(scrape, { timeout: 60_000 })
+    expect(page.match(/^model_gateway_build_info\{/gm)).toHaveLength(1)
+    expect(page).toMatch(/^model_gateway_workers\{worker="\d"\} 2$/m)
+    process.kill(stopped, "SIGCONT")
   })
 
   it("stops after its requests when the process that started it is killed", async () => {

@@ -73,7 +73,8 @@ const layerService = Effect.fnUntraced(function* (
     port,
     redisUrl,
     shutdownTimeout,
-    webDir
+    webDir,
+    workers
   } = settings
   const web = webDir === undefined ? undefined : { dir: webDir }
   const httpServer = NodeHttpServer.layer(() => connections.server, {
@@ -95,6 +96,7 @@ const layerService = Effect.fnUntraced(function* (
         redisUrl,
         web,
         version,
+        workers,
         metricsPage: Worker.number === undefined ? undefined : Worker.allMetrics
       })
     )

@@ -14,13 +14,15 @@ export interface Options {
   /** The version of the program. Default: `unknown`. */
   readonly version?: string | undefined
   readonly storage: "sqlite" | "postgres"
+  /** The processes whose metrics are one page. Default: 1. */
+  readonly workers?: number | undefined
 }
 
 /** Sets the versions once. */
-export const layer = ({ storage, version = "unknown" }: Options): Layer.Layer<never> =>
+export const layer = ({ storage, version = "unknown", workers = 1 }: Options): Layer.Layer<never> =>
   Layer.effectDiscard(
     Effect.andThen(
       Effect.contextWith((context: Context.Context<never>) => Effect.sync(() => Metrics.prepareUnsafe(context))),
-      Metrics.build(version, node, storage)
+      Metrics.build(version, node, storage, workers)
     )
   )

@@ -241,6 +241,12 @@ const buildInfo = gauge("model_gateway_build_info", {
   labels: ["version", "node", "storage"]
 })
 
+const workers = gauge("model_gateway_workers", {
+  help: "Processes that one scrape shows: 1, or `--workers`. Each that has answered has a `model_gateway_build_info`",
+  labels: [],
+  scope: "all"
+})
+
 /** Creates the series whose labels are known beforehand, so that their first increase is visible. */
 export const prepareUnsafe = (context: Context.Context<never>): void => {
   for (const family of families) if (family.type !== "gauge") family.prepareUnsafe(context)
@@ -406,9 +412,9 @@ export const diskFree = (bytes: number): Effect.Effect<void> => set([freeDisk(),
 export const observeRequests = (read: () => number): Effect.Effect<void, never, Scope.Scope> =>
   observe(requestsInFlight(), read)
 
-/** The versions, and the kind of database. */
-export const build = (version: string, node: string, storage: string): Effect.Effect<void> =>
-  set([buildInfo(version, node, storage), 1])
+/** The versions, the kind of database, and the number of processes that one scrape shows. */
+export const build = (version: string, node: string, storage: string, processes: number): Effect.Effect<void> =>
+  set([buildInfo(version, node, storage), 1], [workers(), processes])
 
 const set = (...values: ReadonlyArray<readonly [Metric.Gauge<number>, number]>): Effect.Effect<void> =>
   Effect.contextWith((context: Context.Context<never>) =>
