@@ -237,7 +237,9 @@ it.skipIf(programs === undefined || age === undefined)(
     onTestFinished(gateway.stop)
     const { key, managementKey } = gateway
     const call = async (origin: string, path: string, init: RequestInit = {}, as = key) => {
-      const headers = { authorization: `Bearer ${as}`, connection: "close", ...init.headers }
+      const headers = new Headers(init.headers)
+      headers.set("authorization", `Bearer ${as}`)
+      headers.set("connection", "close")
       const response = await fetch(`${origin}/api/v1${path}`, { ...init, headers })
       const body = await response.text()
       expect([path, response.ok, response.ok ? "" : body]).toEqual([path, true, ""])
@@ -288,7 +290,7 @@ it.skipIf(programs === undefined || age === undefined)(
     const last = join(folder, "last")
     await shell(restore, end, last)
     const expected = await contentsOf(from)
-    expect(await contentsOf(end)).toEqual({ ...expected, now: expect.any(Number) })
+    expect({ ...(await contentsOf(end)), now: 0 }).toEqual({ ...expected, now: 0 })
     expect(expected.sums).toMatchObject({ "usage_ledger.rows": String(paid), "reservations.rows": "0" })
 
     expect(await shell("model-gateway doctor", end, last)).toContain("No problems.")
