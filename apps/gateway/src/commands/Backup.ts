@@ -1,6 +1,5 @@
 /** `model-gateway backup` and `model-gateway restore`: a copy of the data in one file. */
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
-import * as Maintenance from "@model-gateway/server/Maintenance"
 import { Console, Effect, Option, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
 import { constants, existsSync, readFileSync } from "node:fs"
@@ -195,7 +194,9 @@ const restoreCommand = Command.make(
     const masterKey = Option.isNone(input.masterKeyFrom)
       ? undefined
       : yield* readText("master-key-from", input.masterKeyFrom.value)
-    const { restore } = yield* Effect.promise(() => import("../backup/RestoreBackup.ts"))
+    const [Maintenance, { restore }] = yield* Effect.promise(() =>
+      Promise.all([import("@model-gateway/server/Maintenance"), import("../backup/RestoreBackup.ts")])
+    )
     const { end, manifest, masterKeyId } = yield* restore({ from: resolve(input.from), keys, dataDir, masterKey })
     const { database } = manifest
     const needed = database.kind === "sqlite" ? database.master_keys : []
