@@ -76,8 +76,9 @@ describe.skipIf(!hasMachines())("a systemd with the unit", { timeout: 300_000 },
   const shell = (script: string) => succeed("sh", "-ec", `cd /root\n${script}`)
   const file = (path: string) => join(machine.root, path)
   const settings = (more: object = {}) => {
-    const masterKey = { file: "/run/credentials/model-gateway.service/secret_master-key" }
-    writeFileSync(file("etc/model-gateway/settings.json"), JSON.stringify({ port, byok: { masterKey }, ...more }))
+    const secret = (name: string) => ({ file: `/run/credentials/model-gateway.service/secret_${name}` })
+    const own = { port, byok: { masterKey: secret("master-key") }, bootstrapManagementKey: secret("management-key") }
+    writeFileSync(file("etc/model-gateway/settings.json"), JSON.stringify({ ...own, ...more }))
   }
   const property = async (name: string) =>
     (await succeed("systemctl", "show", "--value", `--property=${name}`, "model-gateway")).trim()
@@ -134,7 +135,7 @@ describe.skipIf(!hasMachines())("a systemd with the unit", { timeout: 300_000 },
     await shell(commands.at(-1) ?? "")
     await isReady()
     const keys = asRoot(blockWith("systemd.md", "keys list"))
-    expect(await shell(keys)).toContain("First key")
+    expect(await shell(keys)).toMatch(/mg_mk_\S+ .*management/)
     key = String(at(JSON.parse(await shell(keys.replace("keys list", "keys create --name test --json"))), "key"))
   }, 1_800_000)
 
