@@ -2,7 +2,12 @@
 import { readFileSync } from "node:fs"
 import { isBuiltin } from "node:module"
 
-const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
+const manifestUrl = new URL("../package.json", import.meta.url)
+
+const manifest: unknown = JSON.parse(readFileSync(manifestUrl, "utf8"))
+
+/** Whether it runs from a clone of the project, which has a Node of its own. */
+const isInClone = !manifestUrl.pathname.includes("/node_modules/")
 
 /** Such as `0.1.0`. */
 export const version: string =
@@ -34,11 +39,11 @@ const isInRange = (version: string, range: string): boolean => {
 }
 
 /** Why a Node cannot run the gateway; undefined if it can. The database needs `node:sqlite`. */
-export const problemOfNode = (node: string, hasSqlite: boolean): string | undefined =>
+export const problemOfNode = (node: string, hasSqlite: boolean, isInClone: boolean): string | undefined =>
   hasSqlite && ranges.some((range) => isInRange(node, range))
     ? undefined
     : `model-gateway needs Node ${leastOf(ranges[0])} or newer, of ${requiredNode}, with node:sqlite; this is Node ${node}. ` +
-      "In a clone of the project, run it with node_modules/.bin/node."
+      `Install Node 24 from https://nodejs.org${isInClone ? ", or run it with node_modules/.bin/node of the clone" : ""}.`
 
 /** Why this Node cannot run the gateway; undefined if it can. */
-export const nodeProblem: string | undefined = problemOfNode(process.versions.node, isBuiltin("node:sqlite"))
+export const nodeProblem: string | undefined = problemOfNode(process.versions.node, isBuiltin("node:sqlite"), isInClone)

@@ -188,7 +188,9 @@ it.skipIf(oldestNode === undefined)("with Node 20 it says which Node it needs", 
     }
   )
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
-  expect(stderr).toMatch(/^model-gateway needs Node 22\.19\.0 or newer, .* this is Node 20\.19\.0\.[^\n]*\n$/)
+  expect(stderr).toMatch(
+    /^model-gateway needs Node 22\.19\.0 or newer, .* this is Node 20\.19\.0\. Install Node 24 from https:\/\/nodejs\.org\.\n$/
+  )
 })
 
 it("contains the program, its page and the licenses of its libraries, and nothing of its sources", async () => {
