@@ -1,4 +1,5 @@
 import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
+import { hasPostgres } from "@model-gateway/test-services/Postgres"
 import { Schema } from "effect"
 import { chmodSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -6,6 +7,7 @@ import { DatabaseSync } from "node:sqlite"
 import { expect, it, onTestFinished } from "vitest"
 import { run } from "./Commands.ts"
 import { folder } from "./Executable.ts"
+import { query, startServer } from "./PostgresServer.ts"
 
 const decode = Schema.decodeUnknownSync(
   Schema.fromJsonString(
@@ -35,8 +37,13 @@ const problemsOf = async (dataDir: string, environment: Record<string, string> =
 
 it("doctor finds no problem with a new gateway, and does not create a missing data folder", async () => {
   const missing = join(folder(), "data")
-  expect(await problemsOf(missing)).toEqual({
-    database: `There is no database in ${missing}. Choose its folder with --data-dir, or create it. | model-gateway serve`
+  expect(await problemsOf(missing)).toEqual({})
+  const { stdout: first } = await run(["doctor", "--data-dir", missing])
+  expect(first).toContain(
+    `\n-        database          There is no database in ${missing}. The first \`serve\` creates it.\n`
+  )
+  expect(await problemsOf(missing, { MODEL_GATEWAY_MIGRATE: "never" })).toEqual({
+    database: expect.stringMatching(/ does not create it with --migrate never\. .* \| model-gateway migrate$/)
   })
   await problemsOf(missing, { OBJECT_STORE_URL: "s3://bucket?endpoint=http://127.0.0.1:1&region=a" })
   expect(existsSync(missing)).toBe(false)
@@ -46,6 +53,36 @@ it("doctor finds no problem with a new gateway, and does not create a missing da
   expect(code).toBe(0)
   expect(stdout).toMatch(/^ok +software +Model Gateway \S+ on Node \S+\.\n/)
   expect(stdout).toMatch(/\n\nNo problems\.\n$/)
+})
+
+it.runIf(hasPostgres())("doctor finds no problem with an empty Postgres, unless nobody migrates it", async () => {
+  const { url } = await startServer()
+  const dataDir = folder()
+  const findings = async (environment: Record<string, string>) => {
+    const { code, stdout } = await run(["doctor", "--json", "--data-dir", dataDir], {
+      DATABASE_URL: url,
+      ...environment
+    })
+    return { code, schema: decode(stdout).findings.find(({ check }) => check === "schema") }
+  }
+  expect(await findings({})).toEqual({
+    code: 0,
+    schema: {
+      check: "schema",
+      status: "skipped",
+      message: expect.stringMatching(/^Postgres at .* is empty\. The first `serve` creates its tables\.$/)
+    }
+  })
+  expect(await findings({ MODEL_GATEWAY_MIGRATE: "never" })).toEqual({
+    code: 1,
+    schema: {
+      check: "schema",
+      status: "problem",
+      message: expect.stringMatching(/ is empty, and `serve` does not create its tables with --migrate never\.$/),
+      command: "model-gateway migrate"
+    }
+  })
+  expect(await query(url)("SELECT 1 FROM information_schema.tables WHERE table_schema = 'public'")).toEqual([])
 })
 
 it("doctor reports each problem with a sentence and a command, and changes nothing", async () => {
@@ -82,9 +119,11 @@ it("doctor reports each problem with a sentence and a command, and changes nothi
   expect(problems["clock"]).toContain("the clock of this machine was set back")
   expect(problems["files"]).toContain("Files cannot be stored")
 
-  sql("DELETE FROM schema_migrations")
-  expect((await problemsOf(dataDir))["schema"]).toMatch(/: 0001_tables.* did not run\. \| model-gateway migrate$/)
-  sql("INSERT INTO schema_migrations (migration_id, name) VALUES (1, 'tables'), (9000, 'later_needs_9000')")
+  sql("DELETE FROM schema_migrations WHERE migration_id > 1")
+  expect((await problemsOf(dataDir))["schema"]).toMatch(
+    /: 0002_failed_requests.* did not run\. \| model-gateway migrate$/
+  )
+  sql("INSERT INTO schema_migrations (migration_id, name) VALUES (9000, 'later_needs_9000')")
   expect((await problemsOf(dataDir))["database"]).toContain("A newer version has upgraded the database")
   writeFileSync(file, "no database".repeat(1000))
   rmSync(`${file}-wal`, { force: true })

@@ -21,7 +21,20 @@ const software = (databaseUrl: Ready["databaseUrl"], version: string): Finding =
     : ok("database_version", `The database is Postgres ${version}.`)
 }
 
-const schemaFinding = (name: string, { current, newest, pending }: Maintenance.Schema): Finding => {
+const schemaFinding = (
+  name: string,
+  { current, newest, pending }: Maintenance.Schema,
+  migrate: Ready["migrate"]
+): Finding => {
+  if (current === 0) {
+    return migrate === "auto"
+      ? skipped("schema", `${name} is empty. The first \`serve\` creates its tables.`)
+      : problem(
+          "schema",
+          `${name} is empty, and \`serve\` does not create its tables with --migrate never.`,
+          "model-gateway migrate"
+        )
+  }
   if (pending.length > 0) {
     return problem(
       "schema",
@@ -87,15 +100,18 @@ const rows = Effect.fnUntraced(function* (
 
 /** Checks of the database. Stops at the first one without which the others make no sense. */
 export const database = Effect.fnUntraced(function* (settings: Ready, limits: Limits, now: number) {
-  const { databaseConnections, databaseUrl, dataDir } = settings
+  const { databaseConnections, databaseUrl, dataDir, migrate } = settings
   const name = databaseUrl === undefined ? Database.fileIn(dataDir) : Database.nameOf(databaseUrl)
   if (!Database.exists(settings)) {
+    const nothing = `There is no database in ${dataDir}`
     return [
-      problem(
-        "database",
-        `There is no database in ${dataDir}. Choose its folder with --data-dir, or create it.`,
-        "model-gateway serve"
-      )
+      migrate === "auto"
+        ? skipped("database", `${nothing}. The first \`serve\` creates it.`)
+        : problem(
+            "database",
+            `${nothing}, and \`serve\` does not create it with --migrate never. Choose its folder with --data-dir, or create it.`,
+            "model-gateway migrate"
+          )
     ]
   }
   const options = { databaseConnections, databaseUrl, dataDir }
@@ -105,9 +121,9 @@ export const database = Effect.fnUntraced(function* (settings: Ready, limits: Li
   if (schema._tag === "Failure") {
     return [problem("database", `${name} cannot be used: ${schema.failure.message}`)]
   }
-  const found = schemaFinding(name, schema.success)
+  const found = schemaFinding(name, schema.success, migrate)
   // The tables of a migration that did not run cannot be read.
-  if (found.status === "problem") return [ok("database", `${name} answers.`), found]
+  if (found.status !== "ok") return [ok("database", `${name} answers.`), found]
   const contents = yield* Effect.result(Maintenance.contents(options))
   if (contents._tag === "Failure") {
     return [found, problem("database", `${name} cannot be read: ${contents.failure.message}`)]
