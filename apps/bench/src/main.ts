@@ -9,6 +9,7 @@ import * as Databases from "./databases/index.ts"
 import * as Endurance from "./endurance/index.ts"
 import * as Objects from "./objects/index.ts"
 import * as Rendering from "./rendering/index.ts"
+import * as Start from "./start/index.ts"
 import * as Upstream from "./upstream/index.ts"
 import * as Usage from "./usage/index.ts"
 import * as Workers from "./workers/index.ts"
@@ -98,6 +99,13 @@ const endurance = Command.make(
   )
 )
 
+const start = Command.make("start", { quick }, ({ quick }) => printJudged([() => Start.run(quick)])).pipe(
+  Command.withDescription(
+    "Measures the executable from its start to the first answer, and its memory (7 minutes). Fails if a bound is missed " +
+      "by more than the spread."
+  )
+)
+
 const workers = Command.make(
   "workers",
   { quick },
@@ -121,7 +129,7 @@ const bench = Command.make(
   })
 ).pipe(
   Command.withDescription("Compares the client and the service with peers. The commands measure more."),
-  Command.withSubcommands([databases, usage, objects, upstream, endurance, workers, capacity])
+  Command.withSubcommands([databases, usage, objects, upstream, start, endurance, workers, capacity])
 )
 
 Command.run(bench, { version: "0.0.0" }).pipe(

@@ -1,5 +1,5 @@
 /** What the paid path is to reach, relative to something that is measured in the same rounds. */
-import { type Spread, spread } from "./rounds.ts"
+import { type Spread, spread, table } from "./rounds.ts"
 
 export interface Target {
   readonly name: string
@@ -26,6 +26,12 @@ export const limits = {
   loadedMebibytes: 300
 } as const
 
+/** Of a start of the executable. */
+export const startTargets = {
+  healthz: { name: "ms to the first /healthz", at: "most", bound: 600 },
+  idle: { name: "RSS when idle, MiB", at: "most", bound: limits.idleMebibytes }
+} as const satisfies Readonly<Record<string, Target>>
+
 /** `within the spread` if at least a quarter of the rounds reached the bound, but not half of them. */
 export type Verdict = "reached" | "within the spread" | "missed"
 
@@ -49,3 +55,16 @@ export const judge = (target: Target, ratios: ReadonlyArray<number>): Judged => 
 /** A ratio of two contenders, round by round. */
 export const ratios = (above: ReadonlyArray<number>, below: ReadonlyArray<number>): ReadonlyArray<number> =>
   above.map((value, round) => value / (below[round] ?? Number.NaN))
+
+/** What was to be reached, and whether it was. */
+export const judgedTable = (judged: ReadonlyArray<Judged>, digits = 3): string =>
+  table(
+    "To reach",
+    ["lower quartile", "median", "upper quartile", "bound", ""],
+    judged.map(({ at, bound, name, ratio, verdict }) => [
+      name,
+      ...[ratio.lower, ratio.median, ratio.upper].map((value) => value.toFixed(digits)),
+      `${at === "most" ? "≤" : "≥"} ${bound}`,
+      verdict
+    ])
+  )

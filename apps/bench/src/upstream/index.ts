@@ -15,7 +15,7 @@ import { rerankRequest } from "../client/messages.ts"
 import { pinLoad } from "../cores.ts"
 import { type Call, caller, type Figures } from "../load.ts"
 import { inRounds, spread, table } from "../rounds.ts"
-import { judge, type Judged, ratios, targets } from "../targets.ts"
+import { judge, judgedTable, type Judged, ratios, targets } from "../targets.ts"
 
 /** The parts of the measurement, from the most connections to the fewest. */
 export const parts = ["64", "1", "rerank", "key"] as const
@@ -170,18 +170,6 @@ const againstTable = (measured: Measured): ReadonlyArray<string> => {
     )
   ]
 }
-
-const judgedTable = (judged: ReadonlyArray<Judged>): string =>
-  table(
-    "To reach",
-    ["lower quartile", "median", "upper quartile", "bound", ""],
-    judged.map(({ at, bound, name, ratio, verdict }) => [
-      name,
-      ...[ratio.lower, ratio.median, ratio.upper].map((value) => value.toFixed(3)),
-      `${at === "most" ? "≤" : "≥"} ${bound}`,
-      verdict
-    ])
-  )
 
 interface PartResult {
   readonly texts: ReadonlyArray<string>
