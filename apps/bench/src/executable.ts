@@ -87,3 +87,14 @@ export const cpuOf = async (pid: number): Promise<number> => {
   }
   return all.reduce((sum, process) => (own.has(process.pid) ? sum + process.cpu : sum), 0)
 }
+
+/** The CPU time of the running threads of one process, in microseconds, exactly. */
+export const threadsOf = async (pid: number): Promise<number> => {
+  const threads = await readdir(`/proc/${pid}/task`)
+  const nanoseconds = await Promise.all(
+    threads.map(async (thread) =>
+      Number((await readFile(`/proc/${pid}/task/${thread}/schedstat`, "utf8")).split(" ")[0])
+    )
+  )
+  return nanoseconds.reduce((sum, time) => sum + time, 0) / 1000
+}

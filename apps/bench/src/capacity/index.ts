@@ -13,7 +13,7 @@ import { createServer } from "node:http"
 import { setTimeout } from "node:timers/promises"
 import { Pool } from "undici"
 import { rerankRequest } from "../client/messages.ts"
-import { cpuOf, type Executable, metricsOf, startExecutable } from "../executable.ts"
+import { cpuOf, type Executable, metricsOf, startExecutable, threadsOf } from "../executable.ts"
 import { caller } from "../load.ts"
 import { inRounds, spread, table } from "../rounds.ts"
 import { ratios } from "../targets.ts"
@@ -203,25 +203,23 @@ const startCollector = async () => {
   }
 }
 
-/** CPU seconds of the process that answers. */
-const cpuSeconds = async (gateway: Executable): Promise<number> =>
-  (await metricsOf(gateway)).get("process_cpu_seconds_total") ?? Number.NaN
-
 /**
- * The CPU milliseconds of a scrape: twice the same time passes, once with more scrapes. What needs
- * the database is read at most every 5 seconds.
+ * The CPU milliseconds of a scrape: those of a moment with one, less those of as long a moment
+ * without. What needs the database is read at most every 5 seconds.
  */
-const scrapeMillis = async (gateway: Executable, quick: boolean): Promise<number> => {
-  const scrapes = quick ? 2 : 8
-  const first = await cpuSeconds(gateway)
-  await setTimeout(scrapes * 5100)
-  const second = await cpuSeconds(gateway)
-  for (let scraped = 0; scraped < scrapes; scraped++) {
-    await setTimeout(5100)
-    await cpuSeconds(gateway)
+const scrapeMillis = async (gateway: Executable, quick: boolean): Promise<ReadonlyArray<number>> => {
+  const during = async (act: () => Promise<unknown>): Promise<number> => {
+    const before = await threadsOf(gateway.pid)
+    await Promise.all([act(), setTimeout(300)])
+    return ((await threadsOf(gateway.pid)) - before) / 1000
   }
-  const third = await cpuSeconds(gateway)
-  return ((third - second - (second - first)) / scrapes) * 1000
+  const scrapes: Array<number> = []
+  for (let scraped = 0; scraped < (quick ? 3 : 10); scraped++) {
+    await setTimeout(5100)
+    const idle = await during(() => Promise.resolve())
+    scrapes.push((await during(() => metricsOf(gateway))) - idle)
+  }
+  return scrapes
 }
 
 /** The CPU time of a request with and without traces, and of a scrape, on SQLite. */
@@ -260,14 +258,14 @@ const observed = async (quick: boolean): Promise<ReadonlyArray<string>> => {
       }
     }
     if (collector.requests() === 0) throw new Error("no spans were sent")
-    const scrape = await scrapeMillis(without, quick)
+    const scrape = spread(await scrapeMillis(without, quick))
     return [
       table(
         "CPU time of a paid rerank on SQLite",
         ["µs median", "lower quartile", "least", "× without lower quartile", "median", "upper quartile"],
         lines
       ),
-      `A scrape of /metrics every 5 seconds: ${scrape.toFixed(1)} ms of CPU time, ${(scrape / 50).toFixed(2)} % of a core\n`
+      `A scrape of /metrics: ${scrape.lower.toFixed(1)} to ${scrape.upper.toFixed(1)} ms of CPU time, the median ${scrape.median.toFixed(1)}\n`
     ]
   } finally {
     await without.remove()
