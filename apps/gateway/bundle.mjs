@@ -162,6 +162,10 @@ export const bundle = async ({ to = join(here, "bundle"), version = own.version,
   copy(join(root, "apps/sample/dist/web"), "page")
   copy(join(here, "README.md"), "README.md")
   copy(join(root, "LICENSE"), "LICENSE")
+  // Not the list of the folder, whose links lead to a clone, nor what was made in a clone to try it.
+  const deploy = join(root, "deploy")
+  const notPacked = ["README.md", "compose/secrets"].map((name) => join(deploy, name))
+  cpSync(deploy, join(to, "deploy"), { recursive: true, filter: (from) => !notPacked.includes(from) })
 
   const { description, engines, homepage, license, name, optionalDependencies, publishConfig, repository, type } = own
   const manifest = {

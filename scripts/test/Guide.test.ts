@@ -26,7 +26,7 @@ it("finds commands in the guides", () => {
 })
 
 /** The first words of other commands. */
-const programs = /^(?:cd|curl|docker|export|helm|kubectl|model-gateway|npx @model-gateway\/gateway|sudo) /
+const programs = /^(?:cd|cp|curl|docker|export|helm|kubectl|model-gateway|npx @model-gateway\/gateway|sh|sudo) /
 
 it.each(commands)("%s runs in a clone, or is the published package", (command) => {
   const [, script] = /^npm (?:run (?:--silent )?)?([a-z]+)/.exec(command) ?? []

@@ -193,18 +193,31 @@ it.skipIf(oldestNode === undefined)("with Node 20 it says which Node it needs", 
   )
 })
 
-it("contains the program, its page and the licenses of its libraries, and nothing of its sources", async () => {
+it("contains the program, its page, files for operators and the licenses of its libraries, and nothing of its sources", async () => {
   const files = (await succeed("tar", ["-tzf", tarball], { cwd: folder })).trim().split("\n")
   const top = new Set(files.map((path) => path.split("/")[1] ?? ""))
   expect([...top].toSorted()).toEqual([
     "LICENSE",
     "README.md",
     "THIRD-PARTY-NOTICES.md",
+    "deploy",
     "dist",
     "package.json",
     "page"
   ])
-  expect(files.filter((path) => /\.(?:ts|map)$|\.env|test/.test(path))).toEqual([])
+  expect(files.filter((path) => /\.(?:ts|map)$|\.env|test|secrets\//.test(path))).toEqual([])
+  expect(files).toEqual(
+    expect.arrayContaining(
+      [
+        "grafana/model-gateway-process.json",
+        "grafana/model-gateway.json",
+        "migrate/keys.mjs",
+        "prometheus/model-gateway.rules.yml",
+        "proxies/Caddyfile",
+        "systemd/model-gateway.service"
+      ].map((name) => `package/deploy/${name}`)
+    )
+  )
   const packed = parseManifest(await succeed("tar", ["-xzOf", tarball, "package/package.json"], { cwd: folder }))
   const { engines, homepage, repository, version } = gatewayPackage.manifest
   expect(packed).toMatchObject({ engines, homepage, repository, version })

@@ -13,8 +13,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest"
 import { at } from "./support/Manifest.ts"
 
-const unitFile = join(root, "deploy/systemd/model-gateway.service")
-const text = readFileSync(unitFile, "utf8")
+const text = readFileSync(join(root, "deploy/systemd/model-gateway.service"), "utf8")
 
 describe.skipIf(systemdAnalyze() === undefined)("the unit", () => {
   const analyze = (unit: string, ...args: ReadonlyArray<string>) => {
@@ -122,8 +121,6 @@ describe.skipIf(!hasMachines())("a systemd with the unit", { timeout: 300_000 },
     machine = await startMachine()
     port = await freePort()
     cpSync(inject("gatewayTarball"), file("root/gateway.tgz"))
-    mkdirSync(file("root/deploy/systemd"), { recursive: true })
-    cpSync(unitFile, file("root/deploy/systemd/model-gateway.service"))
     const install = asRoot(blockWith("systemd.md", "npm install")).replace(
       /@model-gateway\/gateway@\S+/,
       "./gateway.tgz"
