@@ -2,10 +2,13 @@ import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
 import { executable } from "@model-gateway/test-services/GatewayProcess"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
+import { createServer } from "node:https"
 import { Schema } from "effect"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { database, run } from "./Commands.ts"
 import { firstKey, folder, serve, shared } from "./Executable.ts"
+import { listen } from "./Listen.ts"
+import { certificate } from "./Receiver.ts"
 
 const WithId = Schema.Struct({ id: Schema.String })
 
@@ -255,6 +258,20 @@ describe("the commands of an operator", () => {
       expect(ended.stderr).not.toContain("mg_mk_wrong")
       expect(ended.stderr).not.toContain("secret")
     }
+  })
+
+  it("say at once how to trust the authority of a certificate", async () => {
+    let connections = 0
+    const server = createServer(certificate()).on("connection", () => connections++)
+    const url = `https://localhost:${await listen(server)}`
+    const ended = await run(["keys", "list", "--url", url], { MODEL_GATEWAY_MANAGEMENT_KEY: "mg_mk_any" })
+    expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code: 1, stdout: "" })
+    expect(ended.stderr).toBe(
+      `${url}: listKeys: the connection failed (DEPTH_ZERO_SELF_SIGNED_CERT) after 1 attempt. ` +
+        "This machine does not trust the authority of the certificate. " +
+        "If you trust it, set NODE_EXTRA_CA_CERTS=/path/to/ca.pem in the environment of the program.\n"
+    )
+    expect(connections).toBe(1)
   })
 
   it("work on the database of a gateway that serves below a path", async () => {

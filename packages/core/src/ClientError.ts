@@ -6,8 +6,8 @@
  */
 import * as Data from "effect/Data"
 import { NodeInspectSymbol } from "effect/Inspectable"
-import * as ErrorCode from "./unstable/ErrorCode.ts"
 import { isRetryableStatus } from "./GatewayError.ts"
+import * as Certificate from "./internal/certificate.ts"
 import * as Description from "./internal/description.ts"
 
 /**
@@ -77,7 +77,7 @@ export class TransportError extends Data.TaggedError("TransportError")<Transport
   override get message(): string {
     switch (this.reason) {
       case "connection":
-        return `${this.operation}: the connection failed (${describe(this.underlying)}) after ${Description.times(this.attempts)}. Check the base URL and the network.`
+        return `${this.operation}: the connection failed (${describe(this.underlying)}) after ${Description.times(this.attempts)}. ${Certificate.advice(this.underlying) ?? "Check the base URL and the network."}`
       case "credential":
         return `${this.operation}: nothing was sent, because the credential is not available${reasonOf(this.underlying)}`
       case "request":
@@ -85,9 +85,9 @@ export class TransportError extends Data.TaggedError("TransportError")<Transport
     }
   }
 
-  /** Whether a retry may help: true if the connection failed. */
+  /** Whether a retry may help: true if the connection failed, unless its certificate was not accepted. */
   get isRetryable(): boolean {
-    return this.reason === "connection"
+    return this.reason === "connection" && Certificate.advice(this.underlying) === undefined
   }
 
   /** The fields of all errors, and `reason`. */
@@ -216,8 +216,7 @@ export type ClientError = TransportError | TimeoutError | InvalidResponse
 const reasonOf = (cause: unknown): string =>
   cause instanceof Error && cause.message !== "" ? `: ${Description.oneLine(cause.message)}` : ""
 
-/** The platform's code, such as `ECONNREFUSED`. That of Node's `fetch` is in the error's cause. */
 const describe = (error: unknown): string =>
   error instanceof Error
-    ? (ErrorCode.of(error) ?? ErrorCode.of(error.cause) ?? (Description.oneLine(error.message) || error.name))
+    ? (Certificate.codeOf(error) ?? (Description.oneLine(error.message) || error.name))
     : "unknown cause"

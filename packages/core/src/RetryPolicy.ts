@@ -2,8 +2,8 @@
  * The policy by which failed calls are retried: when, after what delay, and for how long. The
  * client applies it in `internal/execute.ts` and `internal/delays.ts`.
  *
- * The client retries the statuses 408, 429, 502, 503, 504, 524 and 529, connection failures and
- * attempts that timed out. It retries nothing else. A POST that is not safe to repeat (it creates
+ * The client retries the statuses 408, 429, 502, 503, 504, 524 and 529, connection failures (unless
+ * the certificate was not accepted) and attempts that timed out. It retries nothing else. A POST that is not safe to repeat (it creates
  * something and has no idempotency key) is retried only after a 429 or a 503, which guarantee that
  * nothing was done.
  *

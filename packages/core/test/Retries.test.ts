@@ -16,6 +16,9 @@ const gateway = Gateway.Gateway
 
 const request = { model: "m", query: "q", documents: ["d"] } as const
 
+const trust =
+  "This machine does not trust the authority of the certificate. If you trust it, set NODE_EXTRA_CA_CERTS=/path/to/ca.pem in the environment of the program."
+
 const audio = { model: "m", input_audio: { data: "AAAA", format: "wav" } } as const
 
 /** Waits of a fixed length, so that times can be told. */
@@ -72,6 +75,29 @@ describe("retries", () => {
       )
     }).pipe(stub.run())
   })
+
+  for (const [code, advice] of [
+    ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", trust],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", trust],
+    ["SELF_SIGNED_CERT_IN_CHAIN", trust],
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", trust],
+    ["CERT_HAS_EXPIRED", "Check the certificate and the host name of the base URL."],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "Check the certificate and the host name of the base URL."]
+  ] as const) {
+    it.effect(`${code}: does not retry, and says what to do`, () => {
+      const cause = Object.assign(new Error("not accepted"), { code })
+      // As Node's `fetch` and as undici report it.
+      const stub = Stub.make((_, number) => (number === 1 ? new TypeError("fetch failed", { cause }) : cause))
+      return Effect.gen(function* () {
+        for (const sent of [1, 2]) {
+          const error = yield* failureOf((yield* gateway).currentKey)
+          expect(error).toMatchObject({ _tag: "TransportError", reason: "connection", isRetryable: false })
+          expect(error.message).toBe(`currentKey: the connection failed (${code}) after 1 attempt. ${advice}`)
+          expect(stub.sent).toHaveLength(sent)
+        }
+      }).pipe(stub.run())
+    })
+  }
 
   it.effect("an incomplete body: retries, as after a closed connection", () => {
     const broken = () =>

@@ -14,7 +14,7 @@ export interface Sent {
   readonly at: number
 }
 
-export type Answer = Response | "cut" | Effect.Effect<Response | "cut">
+export type Answer = Response | "cut" | Error | Effect.Effect<Response | "cut" | Error>
 
 /** A service that answers by the request and its number, from 1. */
 export const make = (answer: (sent: Sent, number: number) => Answer) => {
@@ -26,7 +26,9 @@ export const make = (answer: (sent: Sent, number: number) => Answer) => {
       sent.push(entry)
       const result = answer(entry, sent.length)
       const response = Effect.isEffect(result) ? yield* result : result
-      return response === "cut" ? yield* cut(request) : HttpClientResponse.fromWeb(request, response)
+      if (response === "cut") return yield* failed(request, reset)
+      if (response instanceof Error) return yield* failed(request, response)
+      return HttpClientResponse.fromWeb(request, response)
     })
   )
   return {
@@ -61,10 +63,10 @@ const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): Pick<Sent, "text
 
 export const reset = Object.assign(new Error("socket hang up"), { code: "ECONNRESET" })
 
-const cut = (request: HttpClientRequest.HttpClientRequest) =>
+const failed = (request: HttpClientRequest.HttpClientRequest, cause: Error) =>
   Effect.fail(
     new HttpClientError.HttpClientError({
-      reason: new HttpClientError.TransportError({ request, cause: reset })
+      reason: new HttpClientError.TransportError({ request, cause })
     })
   )
 

@@ -4,6 +4,7 @@ import type { HttpClientError } from "effect/http/HttpClientError"
 import { type Call, type ClientError, TimeoutError, TransportError } from "../ClientError.ts"
 import type { ErrorOf, Operation } from "../Operation.ts"
 import type { RetryReason } from "../RetryPolicy.ts"
+import * as Certificate from "./certificate.ts"
 
 /** A failed attempt: whether and when to retry, and the error of the call if it is not retried. */
 export interface AttemptFailure<E extends Operation> {
@@ -19,7 +20,10 @@ export interface AttemptFailure<E extends Operation> {
 export const requestFailure = (error: HttpClientError): AttemptFailure<never> =>
   error.reason._tag === "InvalidUrlError" || error.reason._tag === "EncodeError"
     ? notBuilt(error.reason.cause ?? new Error(`${error.reason.request.url} is not a valid URL`))
-    : { reason: "transport", error: (call) => Effect.succeed(connectionError(error, call)) }
+    : {
+        reason: Certificate.advice(error.reason.cause) === undefined ? "transport" : undefined,
+        error: (call) => Effect.succeed(connectionError(error, call))
+      }
 
 /** Keeps only the platform's error: Effect's contains the request, and with it the bearer token. */
 export const connectionError = ({ reason: { cause } }: HttpClientError, call: Call): TransportError =>
