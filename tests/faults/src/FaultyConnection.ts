@@ -30,6 +30,11 @@ const withTime = (text: string, millis: number): string => {
 
 const shortened = (text: string): string => text.replaceAll(/\s+/g, " ").trim().slice(0, 60)
 
+/** A rollback does not fail: it needs no disk. */
+const isRollback = (text: string): boolean => /^\s*ROLLBACK/i.test(text)
+
+const pointOf = (text: string) => (/^\s*COMMIT/i.test(text) ? "commit" : "statement")
+
 /**
  * Wraps the connections of a process, and its statements that run at once. `changed` is called
  * after each commit, with the statements that it contains.
@@ -41,8 +46,8 @@ export const make = (
   changed: (statements: ReadonlyArray<string>) => void
 ) => {
   const dice = world.dice(`connection of ${process.name}`)
-  /** The transaction in which statements run at once, and how it rolls back. */
-  let current: { readonly statements: Array<string>; readonly rollsBack: Effect.Effect<void> } | undefined
+  /** The transaction of the connection that writes, in which statements run at once. */
+  let writer: { readonly happened: (text: string) => void; readonly rollsBack: Effect.Effect<void> } | undefined
 
   const wrap = (connection: Connection): Connection => {
     let transaction: Array<string> | undefined
@@ -63,10 +68,8 @@ export const make = (
           )
 
     const happened = (text: string) => {
-      if (/^\s*BEGIN/i.test(text)) {
-        transaction = []
-        current = { statements: transaction, rollsBack }
-      } else if (/^\s*ROLLBACK\s*$/i.test(text)) transaction = undefined
+      if (/^\s*BEGIN/i.test(text)) transaction = []
+      else if (/^\s*ROLLBACK\s*$/i.test(text)) transaction = undefined
       else if (/^\s*COMMIT/i.test(text)) {
         const statements = transaction ?? []
         transaction = undefined
@@ -74,16 +77,16 @@ export const make = (
       } else if (transaction !== undefined) transaction.push(text)
       else if (!/^\s*SELECT/i.test(text)) changed([text])
     }
+    // The connection that writes is wrapped last.
+    writer = { happened, rollsBack }
 
     const around = <A>(text: string, statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
       Effect.suspend(() => {
         // Without this no other fiber would run between two statements.
         const waits = dice.chance(0.2) ? dice.int(1, 4) : 0
         const run = Effect.tap(statement, () => Effect.sync(() => happened(text)))
-        // A rollback does not fail: it needs no disk.
-        if (/^\s*ROLLBACK/i.test(text)) return world.at(process, "statement", "ROLLBACK", run, run)
-        const point = /^\s*COMMIT/i.test(text) ? "commit" : "statement"
-        const done = world.at(process, point, shortened(text), run, failure)
+        if (isRollback(text)) return world.at(process, "statement", "ROLLBACK", run, run)
+        const done = world.at(process, pointOf(text), shortened(text), run, failure)
         return waits === 0 ? done : Effect.andThen(Effect.repeat(Effect.yieldNow, { times: waits }), done)
       })
 
@@ -110,21 +113,18 @@ export const make = (
     }
   }
 
-  const wrapLocal = <A>(text: string, statement: () => A): A =>
-    world.atOnce(
-      process,
-      "statement",
-      shortened(text),
-      () => {
-        const result = statement()
-        current?.statements.push(text)
-        return result
-      },
-      () => {
-        if (current !== undefined) Effect.runSync(current.rollsBack)
-        return diskFailure(dice.pick(codes))
-      }
-    )
+  const wrapLocal = <A>(text: string, statement: () => A): A => {
+    const run = () => {
+      const result = statement()
+      writer?.happened(text)
+      return result
+    }
+    const failure = () => {
+      if (writer !== undefined) Effect.runSync(writer.rollsBack)
+      return diskFailure(dice.pick(codes))
+    }
+    return isRollback(text) ? run() : world.atOnce(process, pointOf(text), shortened(text), run, failure)
+  }
 
   return { wrap, wrapLocal }
 }

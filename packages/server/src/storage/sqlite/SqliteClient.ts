@@ -153,11 +153,14 @@ const lowerFirst = (sentence: string | undefined): string | undefined =>
 
 const isRead = (text: string): boolean => /^\s*SELECT\b/i.test(text)
 
+/** Runs `use` on the writer when no one else uses it. */
+type Lend = <A>(use: (connection: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
+
 /**
  * Runs statements outside a transaction: reads on the reader, everything else in turn on the
  * writer.
  */
-const makeShared = (reader: Connection | undefined, lend: SqliteTransactions.Writer["lend"]): Connection => {
+const makeShared = (reader: Connection | undefined, lend: Lend): Connection => {
   const on = <A>(text: string, use: (connection: Connection) => Effect.Effect<A, SqlError>) =>
     reader !== undefined && isRead(text) ? use(reader) : lend(use)
   const execute: Connection["execute"] = (text, params, transformRows) =>
@@ -199,7 +202,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     semaphore: yield* Semaphore.make(1),
     isTransaction: () => writer.isTransaction
   })
-  const lend: SqliteTransactions.Writer["lend"] = (use) =>
+  const lend: Lend = (use) =>
     Effect.suspend(() => {
       const end = SqliteConnection.now() + patience
       return borrower((connection) => {
@@ -230,8 +233,12 @@ export const make = Effect.fnUntraced(function* (options: Options) {
   })
   const transactions = yield* SqliteTransactions.make(client, {
     database: writer,
-    lend,
-    rollback: onCommitFailure,
+    exclusively: (use) =>
+      lend((connection) =>
+        SqliteConnection.whenUnlocked(writer, () => deadline, use).pipe(
+          Effect.onError(() => Effect.ignore(onCommitFailure(connection)))
+        )
+      ),
     around: wrapLocal ?? ((_, statement) => statement())
   })
   return Context.make(SqlClient.SqlClient, client).pipe(

@@ -2,8 +2,9 @@
  * Runs transactions on SQLite in groups: those that arrive while another one runs share the next
  * commit.
  *
- * A transaction is a synchronous function, so no fiber of this process runs
- * between the first and the last statement of a group. Each one still succeeds or fails by itself:
+ * A transaction is a synchronous function, and so is a group from `BEGIN` to `COMMIT`: no fiber of
+ * this process runs in between. A group that meets the lock of another process has not begun, and
+ * waits for the lock without blocking this process. Each transaction still succeeds or fails by itself:
  * when one in a group fails, the whole group is rolled back and run again with a savepoint each, so
  * that only that one fails. This is the rarer case, and savepoints are expensive. When the disk or
  * the commit fails, or SQLite rolls back by itself, all fail. No transaction completes before the
@@ -11,7 +12,6 @@
  */
 import { Context, Deferred, Effect, Exit, identity, Option } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import type { Connection } from "effect/sql/SqlConnection"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import * as Batches from "../../internal/Batches.ts"
@@ -23,10 +23,11 @@ import { isOfDisk } from "./sqliteErrors.ts"
 /** The connection that writes, which one fiber uses at a time. */
 export interface Writer {
   readonly database: DatabaseSync
-  /** Runs `use` when no one else uses the connection. */
-  readonly lend: <A>(use: (connection: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
-  /** Rolls back what `use` has begun. */
-  readonly rollback: (connection: Connection) => Effect.Effect<void, SqlError>
+  /**
+   * Runs `use` when no one else uses the connection, and again while it meets the lock of another
+   * process. If it throws, its transaction is rolled back.
+   */
+  readonly exclusively: <A>(use: () => A) => Effect.Effect<A, SqlError>
   /** Runs a synchronous statement. A test can make it fail. */
   readonly around: <A>(text: string, statement: () => A) => A
 }
@@ -36,7 +37,7 @@ interface Item {
   /** Runs the body and stores its result. Returns whether it succeeded. */
   readonly attempt: () => boolean
   /** Completes the waiting caller with the result of the transaction. */
-  readonly finish: (transaction: Exit.Exit<void, SqlError>) => void
+  readonly finish: (transaction: Exit.Exit<unknown, SqlError>) => void
 }
 
 /** Limits a group, so that its first transaction does not wait for too many others. */
@@ -65,7 +66,7 @@ const sqlErrorOf = (exit: Exit.Exit<unknown, unknown>): SqlError | undefined => 
 const notRun = Exit.die("The transaction did not run")
 
 /** Makes the service over the client and its connection that writes. */
-export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, database, lend, rollback }: Writer) {
+export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, database, exclusively }: Writer) {
   /** Prepares the statement when it first runs, and keeps it. */
   const prepare = (text: string) => {
     let statement: StatementSync | undefined
@@ -93,6 +94,9 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
     }
   }
 
+  const begin = prepareNamed("BEGIN IMMEDIATE")
+  const commit = prepareNamed("COMMIT")
+  const rollback = prepareNamed("ROLLBACK")
   const savepoint = prepareNamed("SAVEPOINT group_item")
   const rollbackToSavepoint = prepareNamed("ROLLBACK TO SAVEPOINT group_item")
   const release = prepareNamed("RELEASE SAVEPOINT group_item")
@@ -110,27 +114,24 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
     return true
   }
 
-  /**
-   * Runs `body` in a transaction that is committed if it returns true. Returns what it returned.
-   */
-  const transaction = (connection: Connection, body: () => boolean): Effect.Effect<boolean, SqlError> =>
-    connection.executeRaw("BEGIN IMMEDIATE", []).pipe(
-      Effect.flatMap(() => resultOf(() => Exit.succeed(body()))),
-      Effect.tap((isDone) => (isDone ? connection.executeRaw("COMMIT", []) : rollback(connection))),
-      Effect.onError(() => Effect.ignore(rollback(connection)))
-    )
+  /** Runs `body` in a transaction, which is committed if it returns true. Returns what it returned. */
+  const transaction = (body: () => boolean): boolean => {
+    begin.change({})
+    const isDone = body()
+    const end = isDone ? commit : rollback
+    end.change({})
+    return isDone
+  }
 
   const enqueue = yield* Batches.make<Item>((take) =>
     Effect.suspend(() => {
       // Taken after the transaction has started, so that it includes items that arrived while it
       // waited for another process's lock.
       let items: ReadonlyArray<Item> | undefined
-      const group = lend((connection) =>
-        Effect.flatMap(
-          transaction(connection, () => runAll((items = take(maxGroup)))),
-          (isDone) => (isDone ? Effect.void : transaction(connection, () => runEach(items ?? [])))
-        )
-      )
+      const group = exclusively(() => {
+        const taken = () => (items ??= take(maxGroup))
+        return transaction(() => runAll(taken())) || taken().length === 1 || transaction(() => runEach(taken()))
+      })
       return Effect.map(Effect.exit(group), (exit) => {
         // If the transaction could not start, all waiting items fail, so that none waits for the
         // same lock again.

@@ -5,10 +5,10 @@
  * blocks the whole process. Open SQLite with a timeout of 0. A statement that meets a lock then
  * fails at once and is retried after a pause, in which other fibers run.
  */
-import { Effect, Stream } from "effect"
+import { Effect, type Fiber, Stream } from "effect"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
-import { classifySqliteError, SqlError } from "effect/sql/SqlError"
+import { classifySqliteError, isSqlError, SqlError } from "effect/sql/SqlError"
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
 import * as RealClock from "../../internal/RealClock.ts"
 import * as LruMap from "../../internal/LruMap.ts"
@@ -50,6 +50,32 @@ export const isInput = (value: unknown): value is SQLInputValue =>
   typeof value === "string" ||
   ArrayBuffer.isView(value)
 
+/**
+ * Runs something on the database, again and again while another process holds the lock. `deadline`
+ * is called when it first meets the lock, and returns until when, on the clock of {@link now}. The
+ * process is not blocked meanwhile. Inside a transaction nothing is repeated: it holds the lock.
+ */
+export const whenUnlocked = <A>(
+  db: DatabaseSync,
+  deadline: () => bigint,
+  run: (fiber: Fiber.Fiber<unknown, unknown>) => A
+): Effect.Effect<A, SqlError> => {
+  let tried = 0
+  let end: bigint | undefined
+  const attempt: Effect.Effect<A, SqlError> = Effect.withFiber((fiber) => {
+    try {
+      return Effect.succeed(run(fiber))
+    } catch (error) {
+      const cause = isSqlError(error) ? error.reason.cause : error
+      if (isLocked(cause) && !db.isTransaction && now() < (end ??= deadline())) {
+        return Effect.andThen(pause(tried++), attempt)
+      }
+      return Effect.fail(isSqlError(error) ? error : statementFailed(error))
+    }
+  })
+  return attempt
+}
+
 interface Prepared {
   readonly statement: StatementSync
   readonly returnsRows: boolean
@@ -60,17 +86,11 @@ interface Prepared {
 export interface Options {
   /** The number of prepared statements to cache. */
   readonly preparedStatements: number
-  /**
-   * Called when a statement first meets a lock. Returns until when to retry, on the clock of {@link
-   * now}.
-   */
+  /** Until when a statement that meets a lock is repeated; see {@link whenUnlocked}. */
   readonly deadline: () => bigint
 }
 
-/**
- * Makes the connection. Inside a transaction nothing is retried: the transaction already holds the
- * lock.
- */
+/** Makes the connection. */
 export const make = (db: DatabaseSync, { deadline, preparedStatements }: Options): Connection => {
   const prepared = LruMap.make<string, Prepared>(preparedStatements)
 
@@ -88,28 +108,17 @@ export const make = (db: DatabaseSync, { deadline, preparedStatements }: Options
     params: ReadonlyArray<unknown>,
     keep: boolean,
     read: (prepared: Prepared, values: ReadonlyArray<SQLInputValue>) => A
-  ): Effect.Effect<A, SqlError> => {
-    let tried = 0
-    let end: bigint | undefined
-    const attempt: Effect.Effect<A, SqlError> = Effect.withFiber((fiber) => {
-      try {
-        const made = prepare(text, keep)
-        const bigInts = fiber.getRef(SqlClient.SafeIntegers)
-        if (bigInts !== made.readsBigInts) {
-          made.statement.setReadBigInts(bigInts)
-          made.readsBigInts = bigInts
-        }
-        if (!params.every(isInput)) throw new TypeError("SQLite does not support the type of a parameter")
-        return Effect.succeed(read(made, params))
-      } catch (cause) {
-        if (isLocked(cause) && !db.isTransaction && now() < (end ??= deadline())) {
-          return Effect.andThen(pause(tried++), attempt)
-        }
-        return Effect.fail(statementFailed(cause))
+  ): Effect.Effect<A, SqlError> =>
+    whenUnlocked(db, deadline, (fiber) => {
+      const made = prepare(text, keep)
+      const bigInts = fiber.getRef(SqlClient.SafeIntegers)
+      if (bigInts !== made.readsBigInts) {
+        made.statement.setReadBigInts(bigInts)
+        made.readsBigInts = bigInts
       }
+      if (!params.every(isInput)) throw new TypeError("SQLite does not support the type of a parameter")
+      return read(made, params)
     })
-    return attempt
-  }
 
   const rows = ({ returnsRows, statement }: Prepared, values: ReadonlyArray<SQLInputValue>): ReadonlyArray<object> => {
     if (returnsRows) return statement.all(...values)

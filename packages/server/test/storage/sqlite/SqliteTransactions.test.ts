@@ -6,24 +6,25 @@ import * as Migrations from "../../../src/storage/sql/Migrations.ts"
 import * as SqliteClient from "../../../src/storage/sqlite/SqliteClient.ts"
 import { mapSqlError } from "../../../src/storage/sql/StorageError.ts"
 
-/** Counts the commits. */
-const makeDatabase = (commits: { count: number }) =>
+/** A database that tells of each synchronous statement before it runs. */
+const makeDatabase = (before: (text: string) => void) =>
   Layer.fresh(
     Migrations.layer.pipe(
       Layer.provideMerge(
         SqliteClient.layer({
           filename: ":memory:",
-          wrap: (connection) => ({
-            ...connection,
-            executeRaw: (text, params) => {
-              if (text === "COMMIT") commits.count++
-              return connection.executeRaw(text, params)
-            }
-          })
+          wrapLocal: (text, statement) => {
+            before(text)
+            return statement()
+          }
         })
       )
     )
   )
+
+const database = makeDatabase(() => {})
+
+const sqliteError = (errcode: number) => Object.assign(new Error("refused"), { errcode })
 
 /** A function that writes a name in a transaction whose statements run at once. */
 const writer = Effect.gen(function* () {
@@ -45,10 +46,9 @@ const names = Effect.gen(function* () {
 
 describe("transactions on SQLite that share a commit", () => {
   it.effect("are committed if they succeed and rolled back if they fail, in few commits", () => {
-    const commits = { count: 0 }
+    let commits = 0
     return Effect.gen(function* () {
       const write = yield* writer
-      const before = commits.count
       const exits = yield* Effect.all(
         Array.from({ length: 250 }, (_, i) =>
           Effect.exit(
@@ -66,8 +66,14 @@ describe("transactions on SQLite that share a commit", () => {
       const kept = exits.flatMap((exit, i) => (Exit.isSuccess(exit) ? [String(i).padStart(3, "0")] : []))
       expect(yield* names).toEqual(kept)
       expect(kept.length).toBe(250 - 84 - 3)
-      expect(commits.count - before).toBe(3)
-    }).pipe(Effect.provide(makeDatabase(commits)))
+      expect(commits).toBe(3)
+    }).pipe(
+      Effect.provide(
+        makeDatabase((text) => {
+          if (text === "COMMIT") commits++
+        })
+      )
+    )
   })
 
   it.effect("fail together with the reason when the disk is full, and keep nothing", () =>
@@ -91,8 +97,56 @@ describe("transactions on SQLite that share a commit", () => {
       expect(yield* names).toEqual([])
       yield* write("later", () => Exit.void)
       expect(yield* names).toEqual(["later"])
-    }).pipe(Effect.provide(makeDatabase({ count: 0 })))
+    }).pipe(Effect.provide(database))
   )
+
+  it.effect("fail together when the commit fails, and keep nothing", () => {
+    let isBroken = true
+    return Effect.gen(function* () {
+      const write = yield* writer
+      const all = Effect.all(
+        ["a", "b"].map((name) => write(name, () => Exit.void).pipe(mapSqlError("write"), Effect.exit)),
+        { concurrency: "unbounded" }
+      )
+      for (const exit of yield* all) {
+        expect(exit).toMatchObject(
+          Exit.fail({ _tag: "StorageError", message: "The disk holding the database failed." })
+        )
+      }
+      expect(yield* names).toEqual([])
+      isBroken = false
+      expect((yield* all).every(Exit.isSuccess)).toBe(true)
+      expect(yield* names).toEqual(["a", "b"])
+    }).pipe(
+      Effect.provide(
+        makeDatabase((text) => {
+          if (text === "COMMIT" && isBroken) throw sqliteError(10)
+        })
+      )
+    )
+  })
+
+  it.live("wait for the lock of another process before each attempt, and none is lost", () => {
+    let begins = 0
+    return Effect.gen(function* () {
+      const write = yield* writer
+      const exits = yield* Effect.all(
+        ["a", "b", "c"].map((name) => Effect.exit(write(name, () => (name === "b" ? Exit.fail("no") : Exit.void)))),
+        { concurrency: "unbounded" }
+      )
+      expect(exits).toEqual([Exit.void, Exit.fail("no"), Exit.void])
+      expect(yield* names).toEqual(["a", "c"])
+      // Two met the lock, two were rolled back, and the one with savepoints was committed.
+      expect(begins).toBe(5)
+    }).pipe(
+      Effect.provide(
+        makeDatabase((text) => {
+          // Locked at first, and again before the group is repeated with savepoints.
+          if (text === "BEGIN IMMEDIATE" && [1, 3].includes(++begins)) throw sqliteError(5)
+        })
+      )
+    )
+  })
 
   it.effect("report a violated constraint only to the transaction that violated it", () =>
     Effect.gen(function* () {
@@ -103,7 +157,7 @@ describe("transactions on SQLite that share a commit", () => {
       )
       expect(exits.map(Exit.isSuccess)).toEqual([true, true, false, true])
       expect(yield* names).toEqual(["a", "b", "c"])
-    }).pipe(Effect.provide(makeDatabase({ count: 0 })))
+    }).pipe(Effect.provide(database))
   )
 
   it.effect("are part of the caller's transaction, which goes on when one fails", () =>
@@ -124,6 +178,6 @@ describe("transactions on SQLite that share a commit", () => {
       expect(yield* names).toEqual([])
       yield* outer
       expect(yield* names).toEqual(["first"])
-    }).pipe(Effect.provide(makeDatabase({ count: 0 })))
+    }).pipe(Effect.provide(database))
   )
 })
