@@ -206,7 +206,7 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<Reserved, InsufficientCredits | StorageError> => {
     const { id, payer } = request
     const reservation = toWrite(request, owner.id, now, day)
-    return ledger.reserve(reservation).pipe(
+    return ledger.reserve(reservation, underWay.size <= 1).pipe(
       mapSqlError("Accounting.reserve"),
       Effect.map((written) => ({ ...written, id, workspaceId: payer.workspaceId })),
       Effect.catchTag("ReservationRefused", ({ reason }) =>
@@ -236,8 +236,8 @@ export const make = Effect.gen(function* () {
           )
         )
 
-  const end = (request: End, { answer, event }: EndRows = {}) =>
-    Effect.tap(ledger.end({ ...request, answer, event }), ({ bytesOfKey }) =>
+  const end = (request: Omit<End, "isAlone">, { answer, event }: EndRows = {}) =>
+    Effect.tap(ledger.end({ ...request, answer, event, isAlone: underWay.size <= 1 }), ({ bytesOfKey }) =>
       answer === undefined ? Effect.void : sql.afterCommit(answer.stored(bytesOfKey))
     )
 

@@ -54,6 +54,8 @@ export interface End {
   /** The result of the request. Only a completed one is charged. Undefined: no entry is written. */
   readonly result: Result | undefined
   readonly now: number
+  /** No other request is under way, so that there is no other write to share a commit with. */
+  readonly isAlone: boolean
   /** Not written if the reservation had ended before. */
   readonly event?: EventRow | undefined
   /** Stored even if the reservation had ended before. */
@@ -85,10 +87,11 @@ export class LedgerStore extends Context.Service<
   {
     /**
      * Writes a reservation, or fails with the budget that does not allow it. Returns what was
-     * written now or before.
+     * written now or before. For `isAlone` see {@link End}.
      */
     readonly reserve: (
-      reservation: NewReservation
+      reservation: NewReservation,
+      isAlone: boolean
     ) => Effect.Effect<Pick<Reservation, "amount" | "reservedAt">, ReservationRefused | SqlError>
     /**
      * Ends a reservation. Takes effect once for each. Fails with {@link claimLost}, and changes

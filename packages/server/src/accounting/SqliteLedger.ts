@@ -188,8 +188,8 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
   }
 
   return LedgerStore.of({
-    reserve: (reservation) => run(() => reserve(reservation)),
-    end: (request) => run(() => end(request)),
+    reserve: (reservation, isAlone) => run(() => reserve(reservation), isAlone),
+    end: (request) => run(() => end(request), request.isAlone),
     abandon: (dead, now) =>
       run(() => {
         const rows = dead.flatMap(({ id, owner }) => abandonReservation.rows({ id, owner, now }))

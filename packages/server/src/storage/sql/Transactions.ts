@@ -34,8 +34,11 @@ export interface LocalTransactions {
    *
    * `body` must only run statements, because it may be rolled back and run again. It cannot be
    * interrupted.
+   *
+   * It waits for the transactions of all fibers that are ready to run, and is committed with them.
+   * If `isAlone` is true, it does not wait.
    */
-  readonly run: <A, E>(body: () => Exit.Exit<A, E>) => Effect.Effect<A, E | SqlError>
+  readonly run: <A, E>(body: () => Exit.Exit<A, E>, isAlone?: boolean) => Effect.Effect<A, E | SqlError>
   /** A statement for `body`, prepared when it first runs. Parameters are written `:name`. */
   readonly prepare: (text: string) => LocalStatement
 }

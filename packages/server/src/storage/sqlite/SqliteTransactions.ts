@@ -140,17 +140,30 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
     })
   )
 
+  /** Runs a body in the transaction under way. Throws if that transaction cannot continue. */
+  const attempt = <A, E>(body: () => Exit.Exit<A, E>): Exit.Exit<A, E | SqlError> => {
+    const result = resultOf(body)
+    const error = sqlErrorOf(result)
+    if (error !== undefined && (isOfDisk(error.reason.cause) || !database.isTransaction)) throw error
+    return result
+  }
+
+  /** Runs a body in a transaction of its own, in the caller's fiber. */
+  const alone = <A, E>(body: () => Exit.Exit<A, E>): Effect.Effect<A, E | SqlError> =>
+    Effect.flatten(
+      exclusively(() => {
+        let result: Exit.Exit<A, E | SqlError> = notRun
+        transaction(() => Exit.isSuccess((result = attempt(body))))
+        return result
+      })
+    )
+
   const inGroup = <A, E>(body: () => Exit.Exit<A, E>): Effect.Effect<A, E | SqlError> =>
     Effect.suspend(() => {
       const deferred = Deferred.makeUnsafe<A, E | SqlError>()
       let result: Exit.Exit<A, E | SqlError> = notRun
       const item: Item = {
-        attempt: () => {
-          result = resultOf(body)
-          const error = sqlErrorOf(result)
-          if (error !== undefined && (isOfDisk(error.reason.cause) || !database.isTransaction)) throw error
-          return Exit.isSuccess(result)
-        },
+        attempt: () => Exit.isSuccess((result = attempt(body))),
         finish: (transaction) => {
           Deferred.doneUnsafe(deferred, Exit.isSuccess(transaction) ? result : Exit.failCause(transaction.cause))
         }
@@ -160,12 +173,15 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
 
   const run = <A, E>(
     body: () => Exit.Exit<A, E>,
+    isAlone: boolean,
     inCallers: (inner: Effect.Effect<A, E | SqlError>) => Effect.Effect<A, E | SqlError>
   ): Effect.Effect<A, E | SqlError> =>
     Effect.uninterruptible(
       Effect.withFiber((fiber) =>
         Context.getOrUndefined(fiber.context, sql.transactionService) === undefined
-          ? inGroup(body)
+          ? isAlone
+            ? alone(body)
+            : inGroup(body)
           : inCallers(Effect.suspend(() => resultOf(body)))
       )
     )
@@ -175,9 +191,12 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
     prepare: (text) => {
       const statement = prepare(text)
       // A statement that fails in the caller's transaction leaves nothing to roll back.
-      return (...params) => run(() => Exit.succeed(statement((prepared) => prepared.all(...params))), identity)
+      return (...params) => run(() => Exit.succeed(statement((prepared) => prepared.all(...params))), false, identity)
     },
-    local: { run: (body) => run(body, sql.withTransaction), prepare: prepareNamed }
+    local: {
+      run: (body, isAlone = false) => run(body, isAlone, sql.withTransaction),
+      prepare: prepareNamed
+    }
   }
   return service
 })

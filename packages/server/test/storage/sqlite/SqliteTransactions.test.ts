@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Exit, Layer } from "effect"
+import { Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Transactions } from "../../../src/storage/sql/Transactions.ts"
 import * as Migrations from "../../../src/storage/sql/Migrations.ts"
@@ -143,6 +143,47 @@ describe("transactions on SQLite that share a commit", () => {
         makeDatabase((text) => {
           // Locked at first, and again before the group is repeated with savepoints.
           if (text === "BEGIN IMMEDIATE" && [1, 3].includes(++begins)) throw sqliteError(5)
+        })
+      )
+    )
+  })
+
+  it.live("run at once if they are alone, and each is committed or rolled back", () => {
+    const refuse = new Map([
+      ["BEGIN IMMEDIATE", [2]],
+      ["COMMIT", [3]]
+    ])
+    const counts = new Map<string, number>()
+    return Effect.gen(function* () {
+      const { local } = yield* Transactions
+      const insert = local?.prepare("INSERT INTO milestones (name, reached_at) VALUES (:name, 1)")
+      const write = <A, E>(name: string, end: Exit.Exit<A, E>) =>
+        Effect.forkChild(
+          Effect.exit(
+            local?.run(() => {
+              insert?.change({ name })
+              return end
+            }, true) ?? Effect.die("SQLite is in this process")
+          ),
+          { startImmediately: true }
+        )
+      const first = yield* write("first", Exit.succeed(1))
+      expect(first.pollUnsafe()).toEqual(Exit.succeed(Exit.succeed(1)))
+      // This one waits for the lock of another process.
+      const second = yield* write("second", Exit.succeed(2))
+      expect(second.pollUnsafe()).toBeUndefined()
+      expect(yield* Fiber.join(second)).toEqual(Exit.succeed(2))
+      expect(yield* Fiber.join(yield* write("third", Exit.fail("no")))).toEqual(Exit.fail("no"))
+      expect(Exit.isFailure(yield* Fiber.join(yield* write("first", Exit.void)))).toBe(true)
+      expect(Exit.isFailure(yield* Fiber.join(yield* write("fourth", Exit.void)))).toBe(true)
+      expect(Exit.isSuccess(yield* Fiber.join(yield* write("fifth", Exit.void)))).toBe(true)
+      expect(yield* names).toEqual(["fifth", "first", "second"])
+    }).pipe(
+      Effect.provide(
+        makeDatabase((text) => {
+          const count = (counts.get(text) ?? 0) + 1
+          counts.set(text, count)
+          if (refuse.get(text)?.includes(count)) throw sqliteError(text === "COMMIT" ? 10 : 5)
         })
       )
     )
