@@ -6,12 +6,13 @@
  * each sorted by id. Idempotency keys and the counters of their answers follow, the counters
  * sorted. All writers follow this order, so batches of several processes never wait for each other
  * in a circle. After that it checks and writes one item after the other, so that the rows show each
- * item what those before it did. An item that is refused has written nothing.
+ * item what those before it did. An item that is refused has written nothing. The entries of all are
+ * written together, because the database then adds them to the sums of the day together.
  */
 import { announce } from "../storage/postgres/eventFunctions.ts"
 import * as PostgresFunction from "../storage/postgres/PostgresFunction.ts"
 import { insertEvent } from "../storage/sql/EventLog.ts"
-import { originColumns, reservations, resultColumns } from "./Ledger.ts"
+import { entries, originColumns, reservations, resultColumns } from "./Ledger.ts"
 import * as Statements from "./LedgerStatements.ts"
 
 /** The fields of an item of a batch, with their types: the columns that it writes, and others. */
@@ -118,13 +119,15 @@ const released = `
         v_released_byok := CASE WHEN reservation.is_byok = 1 THEN reservation.amount_micro ELSE reservation.byok_extra_micro END;`
 
 /** The values of an entry: of its reservation, and of its end. */
-const entryValues = {
+const entryValues: Readonly<Record<string, string>> = {
   ...Object.fromEntries(originColumns.map((name) => [name, `reservation.${name}`])),
   is_byok: "v_is_byok",
   is_late: "CASE WHEN v_is_charged AND v_is_late THEN 1 ELSE 0 END",
   reserved_micro: "v_reserved",
   settled_at: "item.now"
 }
+
+const entryNames = entries.insertColumns.map(({ name }) => name)
 
 const end = `
       v_settlement := 'already';
@@ -135,12 +138,16 @@ const end = `
         v_is_late := reservation.state = 'abandoned';
         v_settlement := CASE WHEN v_is_late THEN 'late' ELSE 'done' END;
         v_is_byok := coalesce(item.is_byok, reservation.is_byok);
-        v_written := 0;
+        v_is_new := false;
         IF item.status IS NOT NULL THEN
           v_reserved := reservation.amount_micro
             + CASE WHEN v_is_charged AND v_is_byok = 1 THEN reservation.byok_extra_micro ELSE 0 END;
-          ${run(Statements.insertEntry, entryValues)};
-          GET DIAGNOSTICS v_written = ROW_COUNT;
+          v_is_new := item.id <> ALL (entry_ids) AND NOT EXISTS (SELECT FROM usage_ledger u WHERE u.id = item.id);
+          IF v_is_new THEN
+            ${entryNames.map((name) => `entry.${name} := ${entryValues[name] ?? `item.${name}`};`).join(" ")}
+            entry_ids := entry_ids || item.id;
+            new_entries := new_entries || entry;
+          END IF;
         END IF;
         v_used := 0;
         v_used_byok := 0;
@@ -149,7 +156,7 @@ const end = `
         IF NOT v_is_late THEN ${released}
         END IF;
         IF v_is_charged THEN
-          IF v_written = 0 THEN
+          IF NOT v_is_new THEN
             v_settlement := 'already';
           ELSIF v_is_byok = 1 THEN
             v_used_byok := item.cost_micro;
@@ -225,9 +232,9 @@ DECLARE
   v_is_late boolean;
   v_is_charged boolean;
   v_is_byok bigint;
+  v_is_new boolean;
   v_settlement text;
   v_reserved bigint;
-  v_written bigint;
   v_used bigint;
   v_used_byok bigint;
   v_released bigint;
@@ -236,6 +243,9 @@ DECLARE
   v_month bigint;
   v_total bigint;
   v_announced boolean := false;
+  entry usage_ledger;
+  entry_ids text[] := '{}';
+  new_entries usage_ledger[] := '{}';
   counted_keys text[] := '{}';
   counted_bytes bigint[] := '{}';
 BEGIN
@@ -261,6 +271,10 @@ BEGIN
     IF item.scope IS NOT NULL AND v_has_claim THEN ${store}
     END IF;
   END LOOP;
+
+  IF cardinality(new_entries) > 0 THEN
+    INSERT INTO usage_ledger (${entryNames.join(", ")}) SELECT ${entryNames.join(", ")} FROM unnest(new_entries);
+  END IF;
 
   FOR counter IN SELECT x.key_hash, sum(x.bytes)::bigint AS bytes FROM unnest(counted_keys, counted_bytes) AS x(key_hash, bytes)
     GROUP BY x.key_hash ORDER BY x.key_hash COLLATE "C" LOOP

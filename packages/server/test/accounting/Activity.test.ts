@@ -165,6 +165,73 @@ describe.each(databases)("the activity on $name", ({ layer: stores, name }) => {
   })
 
   it.layer(layer)((it) => {
+    it.effect("has the sums of requests that end together, whatever their keys, models, costs and days", () =>
+      Effect.gen(function* () {
+        const accounting = yield* Accounting
+        const keys = yield* KeyStore
+        const sql = yield* SqlClient
+        const { list } = yield* Activity.Activity
+        const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
+        yield* accounting.addCredits(workspaceId, MicroCredits.make(1_000_000))
+        const created = yield* Effect.forEach(["a", "b"], (name) => keys.create({ organizationId, workspaceId, name }))
+        const requests = Array.from({ length: 96 }, (_, n) => ({
+          id: `gen-${n}`,
+          keyHash: created[n % 2]?.key.hash ?? "",
+          model: n % 8 === 0 ? "x".repeat(300) : `model-${n % 3}`,
+          isByok: n % 5 === 0,
+          cost: n % 7
+        }))
+        const all = { concurrency: "unbounded", discard: true } as const
+        for (const day of [0, 1]) {
+          yield* TestClock.setTime(first + day * dayMillis)
+          yield* Effect.forEach(
+            requests.filter((_, n) => Math.floor(n / 2) % 2 === day),
+            ({ id, isByok, keyHash, model }) =>
+              accounting.reserve({
+                id,
+                payer: { keyHash, workspaceId, guardrailId: null },
+                operation: "rerank",
+                model,
+                amount: MicroCredits.make(10),
+                isByok
+              }),
+            all
+          )
+        }
+        yield* Effect.forEach(
+          requests,
+          ({ cost, id }, n) =>
+            n % 11 === 0
+              ? accounting.release({ id, workspaceId }, { status: "failed", errorStatus: 502 })
+              : accounting.settle(
+                  { id, workspaceId },
+                  {
+                    cost: MicroCredits.make(cost),
+                    provider: "p",
+                    upstreamModel: "u",
+                    usage: { input_tokens: n, output_tokens: 1 }
+                  }
+                ),
+          all
+        )
+        const rows = (yield* sql`SELECT * FROM usage_ledger`)
+          .map(entries.read)
+          .map((row) => (row.model.length > 256 ? { ...row, model: "other" } : row))
+        expect(rows.length).toBe(96)
+        const days = { from: first, to: first + dayMillis }
+        const page = { limit: 1000 }
+        expect((yield* list(organizationId, days, page)).items).toEqual(sumsOf(rows, false))
+        for (const { key } of created) {
+          const ofKey = rows.filter(({ keyHash }) => keyHash === key.hash)
+          expect((yield* list(organizationId, { ...days, keyHash: key.hash }, page)).items).toEqual(
+            sumsOf(ofKey, false)
+          )
+        }
+      })
+    )
+  })
+
+  it.layer(layer)((it) => {
     it.effect("has a row of its own for a number of models each day, and one for all others", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient

@@ -15,6 +15,7 @@ import { IsMigrating } from "./IsMigrating.ts"
 import * as Baseline from "./migrations/Baseline.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
 import * as TraceParent from "./migrations/TraceParent.ts"
+import * as UsageDaysOfBatches from "./migrations/UsageDaysOfBatches.ts"
 import { mapSqlError, StorageError } from "./StorageError.ts"
 
 /** Migrations in their order, by `<number>_<name>`. */
@@ -24,7 +25,8 @@ export type Migrations = Readonly<Record<string, Effect.Effect<void, SqlError, S
 export const migrations: Migrations = {
   "0001_tables": Baseline.migration,
   "0002_failed_requests": FailedRequests.migration,
-  "0003_trace_parent": TraceParent.migration
+  "0003_trace_parent": TraceParent.migration,
+  "0004_usage_days_of_batches": UsageDaysOfBatches.migration
 }
 
 /**

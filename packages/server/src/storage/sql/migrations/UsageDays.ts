@@ -7,6 +7,7 @@
  * counts on the day on which its request was admitted. It is added twice: to its key, and with an
  * empty `key_hash` to its workspace. On Postgres, a transaction that ends a request has locked the
  * workspace before, so two of them never wait for each other's sums in a circle.
+ * `UsageDaysOfBatches.ts` replaces the trigger there.
  *
  * Providers report tokens. A count that is no sensible number is left out, so that it never keeps a
  * request from ending.
@@ -23,26 +24,36 @@ const dayMillis = 86_400_000
  * takes all names, also ones that no provider has. So requests that cost nothing cannot use up the
  * rows of the models that people pay for. Further models share a row, so that the sums stay exact.
  */
-const maxUnpaidRows = 500
+export const maxUnpaidRows = 500
 
 /** Requests name no longer model. */
-const maxModelLength = 256
+export const maxModelLength = 256
 
 /** The model of the row that has the sums of all further models. */
-const otherModels = "other"
+export const otherModels = "other"
 
-const place = "workspace_id, key_hash, day_start, model, provider"
+/** The columns of the key of a row. */
+export const place = "workspace_id, key_hash, day_start, model, provider"
 
-const counters = ["requests", "failed", "cost_micro", "byok_micro", "prompt_tokens", "completion_tokens"]
+/** The columns that are sums. */
+export const counters = ["requests", "failed", "cost_micro", "byok_micro", "prompt_tokens", "completion_tokens"]
 
-const tokens = (count: string) =>
+/** A count of tokens, or 0 if it is no sensible number. */
+export const tokens = (count: string) =>
   `CASE WHEN CAST(${count} AS NUMERIC) BETWEEN 0 AND 1000000000 THEN CAST(CAST(${count} AS NUMERIC) AS BIGINT) ELSE 0 END`
 
-const promptOf = (usage: string) => `coalesce(${usage} ->> 'input_tokens', ${usage} ->> 'total_tokens')`
+/** The prompt tokens in the counts of an entry. */
+export const promptOf = (usage: string) => `coalesce(${usage} ->> 'input_tokens', ${usage} ->> 'total_tokens')`
 
-const completionOf = (usage: string) => `${usage} ->> 'output_tokens'`
+/** The completion tokens in the counts of an entry. */
+export const completionOf = (usage: string) => `${usage} ->> 'output_tokens'`
 
-const day = `NEW.reserved_at - NEW.reserved_at % ${dayMillis}`
+/** The start of the day of an entry. */
+export const dayOf = (entry: string) => `${entry}.reserved_at - ${entry}.reserved_at % ${dayMillis}`
+
+/** Adds to the row that exists already. */
+export const addCounters = `ON CONFLICT (${place}) DO UPDATE SET
+  ${counters.map((counter) => `${counter} = usage_days.${counter} + excluded.${counter}`).join(", ")}`
 
 /** Adds the entry `NEW`, to the sums of this model. */
 const addTo = (
@@ -50,28 +61,29 @@ const addTo = (
   prompt: string,
   completion: string
 ): string => `INSERT INTO usage_days (${place}, ${counters.join(", ")})
-  SELECT NEW.workspace_id, k.key_hash, ${day}, ${model}, NEW.provider, 1,
+  SELECT NEW.workspace_id, k.key_hash, ${dayOf("NEW")}, ${model}, NEW.provider, 1,
     CASE NEW.status WHEN 'completed' THEN 0 ELSE 1 END,
     CASE NEW.is_byok WHEN 0 THEN NEW.cost_micro ELSE 0 END,
     CASE NEW.is_byok WHEN 0 THEN 0 ELSE NEW.cost_micro END,
     ${tokens(prompt)},
     ${tokens(completion)}
   FROM (SELECT '' AS key_hash UNION ALL SELECT NEW.key_hash) AS k WHERE true
-  ON CONFLICT (${place}) DO UPDATE SET
-  ${counters.map((counter) => `${counter} = usage_days.${counter} + excluded.${counter}`).join(", ")};`
+  ${addCounters};`
 
-/** The row of the model that the entry `NEW` names, if it has one. */
-const ownRow = `SELECT 1 FROM usage_days d WHERE d.workspace_id = NEW.workspace_id AND d.key_hash = ''
-  AND d.day_start = ${day} AND d.model = NEW.model AND d.provider = NEW.provider`
+/** The row of the model that an entry names, if it has one. */
+export const rowOfModel = (entry: string) =>
+  `SELECT 1 FROM usage_days d WHERE d.workspace_id = ${entry}.workspace_id AND d.key_hash = ''
+  AND d.day_start = ${dayOf(entry)} AND d.model = ${entry}.model AND d.provider = ${entry}.provider`
 
 /** The rows of the day, as far as they need to be counted: only for a model without a row. */
-const rowsOfDay = `SELECT COUNT(*) FROM (SELECT 1 FROM usage_days d WHERE d.workspace_id = NEW.workspace_id
-  AND d.key_hash = '' AND d.day_start = ${day} LIMIT ${2 * maxUnpaidRows}) AS rows_of_day`
+export const rowsOfDay = (entry: string) =>
+  `SELECT COUNT(*) FROM (SELECT 1 FROM usage_days d WHERE d.workspace_id = ${entry}.workspace_id
+  AND d.key_hash = '' AND d.day_start = ${dayOf(entry)} LIMIT ${2 * maxUnpaidRows}) AS rows_of_day`
 
 /** The model under which the entry `NEW` counts. */
 const boundedModel = `CASE WHEN length(NEW.model) > ${maxModelLength} THEN '${otherModels}'
-  WHEN EXISTS (${ownRow}) THEN NEW.model
-  WHEN (${rowsOfDay}) < CASE NEW.cost_micro WHEN 0 THEN ${maxUnpaidRows} ELSE ${2 * maxUnpaidRows} END THEN NEW.model
+  WHEN EXISTS (${rowOfModel("NEW")}) THEN NEW.model
+  WHEN (${rowsOfDay("NEW")}) < CASE NEW.cost_micro WHEN 0 THEN ${maxUnpaidRows} ELSE ${2 * maxUnpaidRows} END THEN NEW.model
   ELSE '${otherModels}' END`
 
 /** The JSON is read once, because this runs in every paid request. */
