@@ -178,7 +178,10 @@ const overrun = (
 /** How often a smaller amount is tried, because other requests change what is left. */
 const coverAttempts = 4
 
-/** A restart of the database must not lose a charge. */
+/** A restart of the database must not lose a charge. How long the first repetition waits. */
+const settleAgainAfter = "100 millis"
+
+/** When a settlement is repeated after that. */
 const settleAgain = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("1 second")]).pipe(
   Schedule.upTo({ duration: "10 seconds" })
 )
@@ -286,16 +289,21 @@ export const make = Effect.gen(function* () {
       Effect.flatMap(Clock.currentTimeMillis, (now) => requireCredits(payer, now)).pipe(
         mapSqlError("Accounting.requireCredits")
       ),
-    settle: ({ id, workspaceId }, outcome, rows) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        outcome.cost < 0
-          ? Effect.die(new RangeError("The cost must not be negative"))
-          : end({ id, workspaceId, result: { ...outcome, status: "completed" }, now }, rows)
-      ).pipe(
-        mapSqlError("Accounting.settle"),
+    settle: ({ id, workspaceId }, outcome, rows) => {
+      if (outcome.cost < 0) return Effect.die(new RangeError("The cost must not be negative"))
+      const attempt = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        end({ id, workspaceId, result: { ...outcome, status: "completed" }, now }, rows)
+      ).pipe(mapSqlError("Accounting.settle"))
+      return attempt.pipe(
         // If the database's answer to the first attempt was lost, a later one finds all of it
         // written.
-        Effect.retry({ schedule: settleAgain, while: (error) => error.retryable && underWay.has(id) }),
+        Effect.catchIf(
+          (error) => error.retryable && underWay.has(id),
+          () =>
+            Effect.retry(attempt, { schedule: settleAgain, while: ({ retryable }) => retryable }).pipe(
+              Effect.delay(settleAgainAfter)
+            )
+        ),
         Effect.flatMap(({ charged, settlement }) =>
           charged !== undefined && (outcome.billed ?? outcome.cost) > charged.reserved
             ? Effect.as(overrun(charged, outcome), settlement)
@@ -304,7 +312,8 @@ export const make = Effect.gen(function* () {
         Effect.ensuring(ended(id)),
         // Record what was spent even if nobody waits for the response any more.
         Effect.uninterruptible
-      ),
+      )
+    },
     release: ({ id, workspaceId }, failure, rows) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const result = failure && { ...failure, cost: MicroCredits.zero }
