@@ -1,8 +1,9 @@
 /**
  * Runs every command of docs/start/http.md, and compares what it prints with what the guide shows.
  */
+import { DtmfTone } from "@model-gateway/sandbox"
 import { execFile } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -74,6 +75,9 @@ describe("the guide to HTTP", () => {
   let gateway: Gateway | undefined
   beforeAll(async () => {
     gateway = await startGateway(folder)
+    // Like the guide's command of SoX, which few machines have.
+    const audio = DtmfTone.wav("555", { tone: 0.2, gap: 0.1 })
+    writeFileSync(join(folder, "call.wav"), audio)
     variables["MODEL_GATEWAY_BASE_URL"] = `${gateway.origin}/api/v1`
     variables["MODEL_GATEWAY_API_KEY"] = gateway.key
     variables["MODEL_GATEWAY_MANAGEMENT_KEY"] = gateway.managementKey
