@@ -11,8 +11,10 @@ const root = join(import.meta.dirname, "..")
 export const files = [
   "apps/sample/src/main.ts",
   "deploy/compose/compose.yaml",
+  "deploy/docker/Dockerfile",
   "deploy/helm/model-gateway/Chart.yaml",
   "docs/operate/containers.md",
+  "docs/operate/one-server.md",
   "docs/operate/systemd.md",
   "tests/operate/test/Compose.test.ts"
 ]

@@ -81,8 +81,8 @@ const namesOfUndici = {
 }
 
 /**
- * Node keeps a text with one character above Latin-1 in two bytes a character. Escaped, the largest files
- * take half the memory. Such characters are in texts and regular expressions only.
+ * Node keeps a text with one character above Latin-1 in two bytes a character. With all characters
+ * beyond ASCII escaped, the largest files take half the memory. Such characters are in texts and regular expressions only.
  */
 const ascii = {
   name: "ascii",
@@ -164,7 +164,7 @@ export const bundle = async ({ to = join(here, "bundle"), version = own.version,
   copy(join(root, "LICENSE"), "LICENSE")
   // Not the list of the folder, whose links lead to a clone, nor what was made in a clone to try it.
   const deploy = join(root, "deploy")
-  const notPacked = ["README.md", "compose/secrets"].map((name) => join(deploy, name))
+  const notPacked = ["README.md", "compose/secrets", "prometheus/metrics-token"].map((name) => join(deploy, name))
   cpSync(deploy, join(to, "deploy"), { recursive: true, filter: (from) => !notPacked.includes(from) })
 
   const { description, engines, homepage, license, name, optionalDependencies, publishConfig, repository, type } = own

@@ -10,7 +10,9 @@ import { UsageError } from "./Failure.ts"
 export const unsetFlag = <const Names extends ReadonlyArray<string>>(names: Names) =>
   Flag.Literals("unset", names).pipe(
     Flag.withDescription("Remove this value. Repeat the flag for several. Default: all stay"),
-    Flag.atLeast(0)
+    Flag.between(0, names.length),
+    // Without it, the help says that the flag is required.
+    Flag.withDefault<ReadonlyArray<Names[number]>>([])
   )
 
 /** A flag for what is on or off. */

@@ -117,7 +117,8 @@ export const create = Effect.fn("FirstKeys.create")(function* (
   const key = Result.getOrThrow(KeyFormat.fromText(given))
   const { state, workspace } = yield* workspaces.bootstrapWith(key, { credits })
   const source = loaded.sourceOf(Settings.declarations.bootstrapManagementKey)
-  if (state === "created") {
+  if (state !== "created") yield* updateAddress(settings.dataDir, base)
+  else {
     yield* Announce.say("first_run", `${createdText(workspace)}. Its only key is the management key of ${source}.`)
   }
   if (state === "refused") {

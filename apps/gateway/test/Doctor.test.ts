@@ -72,7 +72,7 @@ it.runIf(hasPostgres())("doctor finds no problem with an empty Postgres, unless 
     schema: {
       check: "schema",
       status: "skipped",
-      message: `${name} is empty. The first \`serve\` creates its tables.`
+      message: `${name} has no tables of the gateway. The first \`serve\` creates them.`
     }
   })
   expect(await findings({ MODEL_GATEWAY_MIGRATE: "never" })).toEqual({
@@ -80,7 +80,7 @@ it.runIf(hasPostgres())("doctor finds no problem with an empty Postgres, unless 
     schema: {
       check: "schema",
       status: "problem",
-      message: `${name} is empty, and \`serve\` does not create its tables with --migrate never.`,
+      message: `${name} has no tables of the gateway, and \`serve\` does not create them with --migrate never.`,
       command: "model-gateway migrate"
     }
   })

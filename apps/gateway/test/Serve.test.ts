@@ -304,7 +304,9 @@ describe("the command line", () => {
       const { code, stderr, stdout } = await start([...args, "--data-dir", folder()], {}, ["--no-experimental-sqlite"])
         .ended
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
-      expect(stderr).toMatch(/^model-gateway needs Node 22\.19\.0 or newer, [^\n]+ node_modules\/\.bin\/node\.\n$/)
+      expect(stderr).toMatch(
+        /^model-gateway needs Node 22\.19\.0 or newer, [^\n]+ https:\/\/nodejs\.org, or run it with node_modules\/\.bin\/node of the clone\.\n$/
+      )
     }
   })
 

@@ -85,7 +85,10 @@ export class TransportError extends Data.TaggedError("TransportError")<Transport
     }
   }
 
-  /** Whether a retry may help: true if the connection failed, unless its certificate was not accepted. */
+  /**
+   * Whether a retry may help: true if the connection failed, unless its certificate was not
+   * accepted.
+   */
   get isRetryable(): boolean {
     return this.reason === "connection" && Certificate.advice(this.underlying) === undefined
   }

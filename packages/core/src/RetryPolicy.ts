@@ -3,9 +3,9 @@
  * client applies it in `internal/execute.ts` and `internal/delays.ts`.
  *
  * The client retries the statuses 408, 429, 502, 503, 504, 524 and 529, connection failures (unless
- * the certificate was not accepted) and attempts that timed out. It retries nothing else. A POST that is not safe to repeat (it creates
- * something and has no idempotency key) is retried only after a 429 or a 503, which guarantee that
- * nothing was done.
+ * the certificate was not accepted) and attempts that timed out. It retries nothing else. A POST
+ * that is not safe to repeat (it creates something and has no idempotency key) is retried only
+ * after a 429 or a 503, which guarantee that nothing was done.
  *
  * `RetryPolicy` is a `Context.Reference`: it has a default, and you can set it for a layer or for a
  * single call.

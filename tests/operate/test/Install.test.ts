@@ -205,7 +205,7 @@ it("contains the program, its page, files for operators and the licenses of its 
     "package.json",
     "page"
   ])
-  expect(files.filter((path) => /\.(?:ts|map)$|\.env|test|secrets\//.test(path))).toEqual([])
+  expect(files.filter((path) => /\.(?:ts|map)$|\.env|test|secrets\/|metrics-token/.test(path))).toEqual([])
   expect(files).toEqual(
     expect.arrayContaining(
       [

@@ -28,10 +28,10 @@ const schemaFinding = (
 ): Finding => {
   if (current === 0) {
     return migrate === "auto"
-      ? skipped("schema", `${name} is empty. The first \`serve\` creates its tables.`)
+      ? skipped("schema", `${name} has no tables of the gateway. The first \`serve\` creates them.`)
       : problem(
           "schema",
-          `${name} is empty, and \`serve\` does not create its tables with --migrate never.`,
+          `${name} has no tables of the gateway, and \`serve\` does not create them with --migrate never.`,
           "model-gateway migrate"
         )
   }

@@ -6,9 +6,12 @@ export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error ? (ErrorCode.of(error) ?? ErrorCode.of(error.cause)) : undefined
 
 const authority = /^(UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT)/
-const other = /^(CERT_|ERR_TLS_CERT_)/
+const other = /^(CERT_|ERR_TLS_CERT_|ERROR_IN_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)/
 
-/** What to do about an error of a certificate; undefined for other errors. Another attempt fails, too. */
+/**
+ * What to do about an error of a certificate; undefined for other errors. Another attempt fails,
+ * too.
+ */
 export const advice = (error: unknown): string | undefined => {
   const code = codeOf(error) ?? ""
   if (authority.test(code)) {

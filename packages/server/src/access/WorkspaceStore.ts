@@ -346,6 +346,7 @@ export const make = Effect.gen(function* () {
 
   const bootstrapWith: WorkspaceStore["Service"]["bootstrapWith"] = Effect.fn("WorkspaceStore.bootstrapWith")(
     function* (managementKey, options) {
+      if (managementKey.kind !== "management") return yield* Effect.die(new Error("The key is not a management key"))
       const { isFirst, workspace } = yield* beginWith(managementKey, options)
       if (isFirst) return { workspace, state: "created" as const }
       const state = yield* keys.authenticate(managementKey.key).pipe(

@@ -290,9 +290,10 @@ export const make = Effect.gen(function* () {
         mapSqlError("Accounting.requireCredits")
       ),
     settle: ({ id, workspaceId }, outcome, rows) => {
-      if (outcome.cost < 0) return Effect.die(new RangeError("The cost must not be negative"))
       const attempt = Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        end({ id, workspaceId, result: { ...outcome, status: "completed" }, now }, rows)
+        outcome.cost < 0
+          ? Effect.die(new RangeError("The cost must not be negative"))
+          : end({ id, workspaceId, result: { ...outcome, status: "completed" }, now }, rows)
       ).pipe(mapSqlError("Accounting.settle"))
       return attempt.pipe(
         // If the database's answer to the first attempt was lost, a later one finds all of it

@@ -13,7 +13,8 @@ import type { RequestContext } from "./RequestContext.ts"
 
 /**
  * The HTTP server in the context. Its requests begin with the context of this layer, instead of the
- * one of the layer that serves.
+ * one of the layer that serves. So a route looks up its services when its layer is built: a service
+ * or a reference that was provided around the routes is not found by their requests.
  */
 export const layerServer: Layer.Layer<HttpServer.HttpServer, never, HttpServer.HttpServer> = Layer.effect(
   HttpServer.HttpServer,

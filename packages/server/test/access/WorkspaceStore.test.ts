@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Exit, Layer } from "effect"
 import { layerWebCrypto, SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounting } from "../../src/accounting/Accounting.ts"
@@ -48,6 +48,8 @@ describe("WorkspaceStore", () => {
       const workspaces = yield* WorkspaceStore
       const keys = yield* KeyStore
       const random = yield* SecureRandom
+      const ordinary = yield* KeyFormat.generate(random, "ordinary")
+      expect(Exit.hasDies(yield* Effect.exit(workspaces.bootstrapWith(ordinary)))).toBe(true)
       const provided = yield* KeyFormat.generate(random, "management")
       const { state, workspace } = yield* workspaces.bootstrapWith(provided, { credits: MicroCredits.make(5_000_000) })
       expect({ state, balance: workspace.balance }).toEqual({ state: "created", balance: 5_000_000 })

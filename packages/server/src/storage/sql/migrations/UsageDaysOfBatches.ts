@@ -26,7 +26,10 @@ import {
   tokens
 } from "./UsageDays.ts"
 
-/** Models without a row get one in the order of their first entries, while there is room. */
+/**
+ * Models without a row get one while there is room: first those that are paid for, then the others,
+ * in the order of their first entries.
+ */
 const addAll = `INSERT INTO usage_days (${place}, ${counters.join(", ")})
   WITH entry AS MATERIALIZED (
     SELECT row_number() OVER () AS n, e.*, ${dayOf("e")} AS day_start, e.usage::json AS counts,
@@ -34,8 +37,8 @@ const addAll = `INSERT INTO usage_days (${place}, ${counters.join(", ")})
     FROM entries e
   ), new_model AS (
     SELECT workspace_id, day_start, model, provider,
-      row_number() OVER (PARTITION BY workspace_id, day_start ORDER BY min(n)) - 1 AS before
-    FROM entry WHERE NOT has_row GROUP BY workspace_id, day_start, model, provider
+      row_number() OVER (PARTITION BY workspace_id, day_start ORDER BY max(cost_micro) = 0, min(n)) - 1 AS before
+    FROM entry WHERE NOT has_row AND length(model) <= ${maxModelLength} GROUP BY workspace_id, day_start, model, provider
   ), counted AS (
     SELECT e.*, CASE WHEN length(e.model) > ${maxModelLength} THEN '${otherModels}'
       WHEN e.has_row THEN e.model
