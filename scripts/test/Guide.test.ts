@@ -88,3 +88,16 @@ it("links to files and headings that exist", () => {
   )
   expect(dead).toEqual([])
 })
+
+/** The directives of a Caddyfile, without its comments. */
+const directives = (text: string): ReadonlyArray<string> =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"))
+
+it("shows the Caddyfile of deploy in its page", () => {
+  const page = readFileSync(join(root, "docs/operate/proxies.md"), "utf8")
+  const shown = /```\n(gateway\.example \{\n[\s\S]*?)```/.exec(page)?.[1] ?? ""
+  expect(directives(shown)).toEqual(directives(readFileSync(join(root, "deploy/proxies/Caddyfile"), "utf8")))
+})

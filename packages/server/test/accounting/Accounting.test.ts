@@ -377,6 +377,35 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       const reserved = yield* reserve("gen-2", payer, 10)
       expect(Exit.hasDies(yield* Effect.exit(accounting.settle(reserved, outcome(-1))))).toBe(true)
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 100 })
+      // The request has ended, so the reaper releases what it had reserved.
+      expect(yield* accounting.reap).toBe(1)
+      expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 100, reserved: 0 })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("commits the only request under way at once, and lets several share a commit", () =>
+    Effect.gen(function* () {
+      const ledger = yield* LedgerStore
+      const alone: Array<boolean> = []
+      const accounting = yield* Effect.provideService(make, LedgerStore, {
+        ...ledger,
+        reserve: (reservation, isAlone) => {
+          alone.push(isAlone)
+          return ledger.reserve(reservation, isAlone)
+        },
+        end: (request) => {
+          alone.push(request.isAlone)
+          return ledger.end(request)
+        }
+      })
+      const { payer } = yield* payerWith(1000)
+      const open = (id: string) => Effect.provideService(reserve(id, payer, 10), Accounting, accounting)
+      const first = yield* open("gen-1")
+      const second = yield* open("gen-2")
+      yield* accounting.settle(first, outcome(1))
+      yield* accounting.settle(second, outcome(1))
+      yield* open("gen-3")
+      expect(alone).toEqual([true, false, false, true, true])
     }).pipe(Effect.provide(layer))
   )
 

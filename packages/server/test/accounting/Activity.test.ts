@@ -263,4 +263,24 @@ describe.each(databases)("the activity on $name", ({ layer: stores, name }) => {
       })
     )
   })
+
+  it.layer(Layer.fresh(layer))((it) => {
+    it.effect("has a row for a model that is paid for, although free ones come before it in a batch", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
+        const { list } = yield* Activity.Activity
+        /** Requests for models that are named by number. Those from `paid` on cost something. */
+        const use = (from: number, to: number, paid: number) => sql`
+          WITH RECURSIVE numbers(n) AS (SELECT CAST(${from} AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${to})
+          INSERT INTO usage_ledger (id, key_hash, workspace_id, operation, model, provider, upstream_model, is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at)
+          SELECT 'id-' || n, 'key', ${workspaceId}, 'rerank', 'model-' || n, 'p', 'm', 0, 0, 2, CASE WHEN n >= ${paid} THEN 3 ELSE 0 END, ${first}, 0 FROM numbers`
+        yield* use(1, 950, 1)
+        yield* use(951, 1011, 1011)
+        const { items } = yield* list(organizationId, { from: first, to: first }, { limit: 5000 })
+        const costOf = (name: string) => items.find(({ model }) => model === name)?.cost
+        expect([costOf("model-1011"), costOf("other"), items.length]).toEqual([3, 0, 952])
+      })
+    )
+  })
 })

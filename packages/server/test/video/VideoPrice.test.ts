@@ -171,27 +171,21 @@ describe("a video job whose model changes before it ends", () => {
     )
   )
 
-  it.effect("costs the price when it ends, if it was accepted before jobs kept their model", () =>
+  it.effect.each([
+    { title: "costs the price when it ends, if it was accepted before jobs kept their model", keeps: undefined },
+    {
+      title: "costs the price when it ends, if its provider can no longer offer the model as it was",
+      keeps: accepted,
+      makeVideoOffer: () => Effect.undefined
+    }
+  ])("$title", ({ keeps, makeVideoOffer }) =>
     testing((catalog, upstream) =>
       Effect.gen(function* () {
         const by = yield* payer()
-        const job = yield* submit(by)
+        const job = yield* submit(by, keeps && { accepted: keeps })
         const { end } = yield* acceptedBy(upstream, job.id)
         catalog.offers = [offerOf(upstream, modelAt(90_000))]
-        yield* end
-        expect(yield* money(by.workspaceId)).toMatchObject({ balance: 550_000, reserved: 0 })
-      })
-    )
-  )
-
-  it.effect("costs the price when it ends, if its provider can no longer offer the model as it was", () =>
-    testing((catalog, upstream) =>
-      Effect.gen(function* () {
-        const by = yield* payer()
-        const job = yield* submit(by, { accepted })
-        const { end } = yield* acceptedBy(upstream, job.id)
-        catalog.offers = [offerOf(upstream, modelAt(90_000))]
-        catalog.makeVideoOffer = () => Effect.undefined
+        if (makeVideoOffer !== undefined) catalog.makeVideoOffer = makeVideoOffer
         yield* end
         expect(yield* money(by.workspaceId)).toMatchObject({ balance: 550_000, reserved: 0 })
       })
