@@ -1,8 +1,9 @@
-// Makes the folder that is published, `bundle`: the executable with all of its libraries, except the
-// one with native code. It is the last step of the build, and what clones and tests start, too.
+// Makes the folder that is published, `bundle`: the executable with all of its libraries, except
+// the one with native code. It is the last step of the build, and what clones and tests start, too.
 // Decision 22 has the reasons and the figures.
 //
-// The test of a rolling upgrade makes a later version by `bundle`: with another number and migration.
+// The test of a rolling upgrade makes a later version by `bundle`: with another number and
+// migration.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path"
@@ -23,8 +24,8 @@ const native = "@napi-rs/canvas"
 const encoder = "h264-mp4-encoder"
 
 /**
- * The modules of this repository that look for a file beside them, the place that they name, and the one
- * that they name in the bundle. All modules of the bundle are in `dist`.
+ * The modules of this repository that look for a file beside them, the place that they name, and
+ * the one that they name in the bundle. All modules of the bundle are in `dist`.
  */
 const moved = {
   "apps/gateway/dist/Settings.js": [`"../page"`, `"../page"`],
@@ -66,8 +67,8 @@ const places = {
 }
 
 /**
- * `export *` of a CommonJS module passes on what Node finds in it, and the bundler finds nothing. The
- * module imports the default, too.
+ * `export *` of a CommonJS module passes on what Node finds in it, and the bundler finds nothing.
+ * The module imports the default, too.
  */
 const namesOfUndici = {
   name: "names-of-undici",
@@ -82,7 +83,8 @@ const namesOfUndici = {
 
 /**
  * Node keeps a text with one character above Latin-1 in two bytes a character. With all characters
- * beyond ASCII escaped, the largest files take half the memory. Such characters are in texts and regular expressions only.
+ * beyond ASCII escaped, the largest files take half the memory. Such characters are in texts and
+ * regular expressions only.
  */
 const ascii = {
   name: "ascii",
@@ -130,7 +132,10 @@ const notice = (folder) => {
 
 const own = readJson(join(here, "package.json"))
 
-/** Writes the package into the folder `to`, which it empties first. `plugins` are further ones of rolldown. */
+/**
+ * Writes the package into the folder `to`, which it empties first. `plugins` are further ones of
+ * rolldown.
+ */
 export const bundle = async ({ to = join(here, "bundle"), version = own.version, plugins = [] } = {}) => {
   rmSync(to, { recursive: true, force: true })
   mkdirSync(to)
@@ -162,7 +167,8 @@ export const bundle = async ({ to = join(here, "bundle"), version = own.version,
   copy(join(root, "apps/sample/dist/web"), "page")
   copy(join(here, "README.md"), "README.md")
   copy(join(root, "LICENSE"), "LICENSE")
-  // Not the list of the folder, whose links lead to a clone, nor what was made in a clone to try it.
+  // Not the list of the folder, whose links lead to a clone, nor what was made in a clone to try
+  // it.
   const deploy = join(root, "deploy")
   const notPacked = ["README.md", "compose/secrets", "prometheus/metrics-token"].map((name) => join(deploy, name))
   cpSync(deploy, join(to, "deploy"), { recursive: true, filter: (from) => !notPacked.includes(from) })

@@ -39,7 +39,9 @@ export interface Caller {
   readonly close: () => Promise<void>
 }
 
-/** A caller that has as many calls open as it has connections. A status other than 200 is an error. */
+/**
+ * A caller that has as many calls open as it has connections. A status other than 200 is an error.
+ */
 export const caller = ({ call, child }: Target, connections: number): Caller => {
   const { body = null, headers, method, path } = call
   const pool = new Pool(child.origin, { connections, pipelining: 1 })

@@ -32,7 +32,9 @@ export const startTargets = {
   idle: { name: "RSS when idle, MiB", at: "most", bound: limits.idleMebibytes }
 } as const satisfies Readonly<Record<string, Target>>
 
-/** `within the spread` if at least a quarter of the rounds reached the bound, but not half of them. */
+/**
+ * `within the spread` if at least a quarter of the rounds reached the bound, but not half of them.
+ */
 export type Verdict = "reached" | "within the spread" | "missed"
 
 export interface Judged extends Target {

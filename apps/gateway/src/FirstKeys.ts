@@ -101,7 +101,9 @@ const updateAddress = Effect.fnUntraced(
   Effect.catch(notWritten(`The address of the gateway could not be written to ${fileName}`))
 )
 
-/** Creates the workspace and the keys of a new database, and says so. `base` is the gateway's URL. */
+/**
+ * Creates the workspace and the keys of a new database, and says so. `base` is the gateway's URL.
+ */
 export const create = Effect.fn("FirstKeys.create")(function* (
   loaded: LoadSettings.Loaded,
   settings: LoadSettings.Ready,

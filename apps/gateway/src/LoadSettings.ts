@@ -73,7 +73,10 @@ const rejectUnknown = Effect.fnUntraced(function* (environment: Readonly<Record<
 
 const { logFormat } = Settings.declarations
 
-/** Whether a flag or the environment asks for JSON: for what goes wrong before all settings are read. */
+/**
+ * Whether a flag or the environment asks for JSON: for what goes wrong before all settings are
+ * read.
+ */
 export const isJsonLog = (flags: Readonly<Record<string, Option.Option<string>>>) =>
   Effect.map(
     Environment,

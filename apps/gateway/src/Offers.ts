@@ -121,8 +121,8 @@ const videoOffers = Effect.fnUntraced(function* (upstreams: ReadonlyArray<Upstre
 })
 
 /**
- * Fails with a sentence if the gateway could not start with a catalog, such as if the settings need a
- * model that it lacks.
+ * Fails with a sentence if the gateway could not start with a catalog, such as if the settings need
+ * a model that it lacks.
  */
 export const check = Effect.fnUntraced(function* (
   loaded: Loaded,

@@ -1,7 +1,8 @@
 /**
  * The commands that manage a gateway by the operations of its API. Each is written once, over the
  * client. With `--url` the client calls a gateway that runs elsewhere, with a management key.
- * Without it, the service's own application runs in this process over the database, and needs no key.
+ * Without it, the service's own application runs in this process over the database, and needs no
+ * key.
  *
  * To add one: write it with {@link command} in `commands/`, and list it in `Program.ts`.
  */

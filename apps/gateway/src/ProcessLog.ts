@@ -1,6 +1,6 @@
 /**
- * Lines of the log about the process itself, which it writes to stderr outside of its program: about
- * signals, its end, and why it did not start. They are written at once, because the process may end.
+ * Log lines about the process itself, written to stderr outside of its program: about signals, its
+ * end, and why it did not start. They are written at once, because the process may end.
  */
 import type * as LogEvent from "@model-gateway/server/LogEvent"
 import * as LogLine from "@model-gateway/server/LogLine"

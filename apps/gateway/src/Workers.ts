@@ -82,7 +82,10 @@ const nameOf = (process: Process): string => {
 const notStarted = (cause: unknown): string =>
   `before it started (${ErrorCode.of(cause) ?? (cause instanceof Error ? cause.message : "unknown cause")})`
 
-/** Starts a process. Its secrets are in its environment, as those of this process, and not in its arguments. */
+/**
+ * Starts a process. Its secrets are in its environment, as those of this process, and not in its
+ * arguments.
+ */
 const launch = (number: number): Process => {
   let worker: Worker
   try {

@@ -170,7 +170,7 @@ describe("serve", () => {
     expect((await third.ended).stderr).not.toMatch(/mg_[sm]k_/)
   })
 
-  it("exits with one sentence if the first management key is none, and creates nothing", async () => {
+  it("rejects a bootstrap key that is not a management key in one sentence, and creates nothing", async () => {
     const keyFile = join(folder(), "management-key")
     const generated = (await Commands.run(["keys", "generate"])).stdout.trim()
     const created = await Commands.run(["keys", "create", "--data-dir", await Commands.database()])

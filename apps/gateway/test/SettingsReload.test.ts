@@ -1,4 +1,6 @@
-/** SIGHUP at a process: what it reads again, what it does with a mistake, and what it leaves alone. */
+/**
+ * SIGHUP at a process: what it reads again, what it does with a mistake, and what it leaves alone.
+ */
 import { Schema } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import { writeFileSync } from "node:fs"

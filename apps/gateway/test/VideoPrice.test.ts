@@ -78,7 +78,8 @@ const ends: Readonly<Record<string, { readonly says: object; readonly cost: numb
   [priced]: { says: {}, cost: 0.12 * 5 },
   // 150 of Runway's credits.
   [billed]: { says: { cost: { credits: 150 } }, cost: 1.5 },
-  // 2,000 credits of 0.01 are 25 times the price at the submission, and less than 10 times the later one.
+  // 2,000 credits of 0.01 are 25 times the price at the submission, and less than 10 times the
+  // later one.
   [overbilled]: { says: { cost: { credits: 2000 } }, cost: 0.1 * 8 },
   [removed]: { says: {}, cost: 0.3 },
   [byTokens]: { says: { usage: { completion_tokens: 100_000 } }, cost: 0.7 }

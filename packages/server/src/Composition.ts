@@ -155,7 +155,9 @@ const served = HttpRouter.serve(routes, serving)
  */
 export const layerHttp = Lifecycle.layerStopFirst.pipe(Layer.provideMerge(served), Layer.provideMerge(Lifecycle.layer))
 
-/** The HTTP server for {@link layerHttp}. Provide it last: each request has what is in its context. */
+/**
+ * The HTTP server for {@link layerHttp}. Provide it last: each request has what is in its context.
+ */
 export const layerServer = RequestServices.layerServer.pipe(
   Layer.provideMerge(Layer.merge(RequestSpans.layer, FailureLog.layer()))
 )
@@ -368,7 +370,9 @@ export interface Options extends DataOptions, ObjectOptions, RedisOptions {
   readonly metricsPage?: ((own: Effect.Effect<string>) => Effect.Effect<string>) | undefined
   /** A folder of built files to serve at `/`, next to the API. Default: none. */
   readonly web?: StaticSite.Options | undefined
-  /** The version of the program that runs the service, for `/metrics` and `/docs`. Default: unknown. */
+  /**
+   * The version of the program that runs the service, for `/metrics` and `/docs`. Default: unknown.
+   */
   readonly version?: string | undefined
   /** How many processes `metricsPage` makes one page of, for `/metrics`. Default: 1. */
   readonly workers?: number | undefined

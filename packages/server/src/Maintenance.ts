@@ -154,7 +154,9 @@ export const probeDatabase = (options: Composition.DataOptions): Effect.Effect<v
     Effect.provide([SecureRandom.layerWebCrypto, Composition.database(options)])
   )
 
-/** Stores, reads and deletes a small object. Fails with the reason why files could not be stored. */
+/**
+ * Stores, reads and deletes a small object. Fails with the reason why files could not be stored.
+ */
 export const probeObjects = ({
   dataDir,
   objectStoreUrl

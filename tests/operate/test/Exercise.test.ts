@@ -3,7 +3,8 @@
  * provider, fill the disk, rotate keys, back up, upgrade, restore on another machine, and find the
  * failed request of a caller. Each step prints what the operator sees.
  *
- * The clock of the first gateway is an hour behind, so its requests are an hour old for the later ones.
+ * The clock of the first gateway is an hour behind, so its requests are an hour old for the later
+ * ones.
  */
 import { startCohereDouble } from "@model-gateway/test-doubles/CohereDouble"
 import { run } from "@model-gateway/test-services/Command"
@@ -166,7 +167,8 @@ it.skipIf(!existsSync(prlimit) || anHourAgo === undefined)("an operator runs a g
   expect(field(await health(), "circuit", "state")).toBe("closed")
   expect(await usageOf(by(first))).toBeCloseTo(101 * rerankPrice, 9)
 
-  // What is an hour old later: an answer that is kept, a request with a wrong key, a key of ten minutes.
+  // What is an hour old later: an answer that is kept, a request with a wrong key, a key of ten
+  // minutes.
   const repeatable = { "idempotency-key": "an-hour-ago" }
   const answer = await rerank(by(first), repeatable)
   expect(answer.status).toBe(200)

@@ -1,5 +1,5 @@
-// The chart and the manifests of deploy/: rendered by Helm and kubectl, checked against the published
-// schemas, and against the rules of the Pod Security Standard "restricted".
+// The chart and the manifests of deploy/: rendered by Helm and kubectl, checked against the
+// published schemas, and against the rules of the Pod Security Standard "restricted".
 import { helmPrograms } from "@model-gateway/test-services/Helm"
 import { execFileSync, spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"

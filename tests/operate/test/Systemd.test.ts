@@ -1,5 +1,5 @@
-// The unit of deploy/systemd: as systemd-analyze reads it, and as a systemd runs it that was booted for
-// the test, installed by the commands of its page.
+// The unit of deploy/systemd: as systemd-analyze reads it, and as a systemd runs it that was booted
+// for the test, installed by the commands of its page.
 import { DtmfTone } from "@model-gateway/sandbox"
 import { agePrograms } from "@model-gateway/test-services/Age"
 import { root } from "@model-gateway/test-services/Command"
@@ -104,7 +104,9 @@ describe.skipIf(!hasMachines())("a systemd with the unit", { timeout: 300_000 },
   const rerank = () => call("/rerank", { model: "sandbox/bm25", query: "pears", documents: ["apples", "pears"] })
   const models = async () => JSON.stringify(await call("/models"))
   const spent = async () => at(await call("/key"), "data.usage")
-  /** The events of the lines of the gateway in the journal, each of which must be one of its log. */
+  /**
+   * The events of the lines of the gateway in the journal, each of which must be one of its log.
+   */
   const events = async (): Promise<ReadonlyArray<string>> => {
     const lines = await succeed("journalctl", "--unit=model-gateway", "--output=json", "_TRANSPORT=stdout")
     return lines

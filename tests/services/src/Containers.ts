@@ -77,7 +77,8 @@ const podman = (): Engine => {
     start: [
       "--network=host",
       "--cgroups=disabled",
-      // Podman would raise the limits, which needs a right that root lacks in some virtual machines.
+      // Podman would raise the limits, which needs a right that root lacks in some virtual
+      // machines.
       "--ulimit",
       "nofile=10000:10000",
       "--ulimit",
@@ -111,8 +112,8 @@ export const makeDebian = (target: string, packages: ReadonlyArray<string>): voi
 }
 
 /**
- * What the tests use for the official image of Node where no registry of images answers: Debian from
- * its packages, with the Node and the npm of this machine. Returns its name.
+ * What the tests use for the official image of Node where no registry of images answers: Debian
+ * from its packages, with the Node and the npm of this machine. Returns its name.
  */
 export const makeNodeImage = async (engine: Engine): Promise<string> => {
   const folder = mkdtempSync("/var/tmp/model-gateway-base-")

@@ -1,9 +1,10 @@
 /**
  * The packages that are published, and their tarballs, as a release makes them.
  *
- * Tests of `tests/operate` need not pack: their set-up packs the executable once for a run of vitest,
- * and `inject("gatewayTarball")` is its path. It contains all libraries but one with native code, which
- * npm fetches: {@link installGateway} installs it as an operator does, and says what to start.
+ * Tests of `tests/operate` need not pack: their set-up packs the executable once for a run of
+ * vitest, and `inject("gatewayTarball")` is its path. It contains all libraries but one with native
+ * code, which npm fetches: {@link installGateway} installs it as an operator does, and says what to
+ * start.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"

@@ -49,7 +49,9 @@ const forget = `for folder in /sys/fs/cgroup /sys/fs/cgroup/unified; do
   if [ -d "$folder/$1" ]; then find "$folder/$1" -depth -type d -exec rmdir {} +; fi
 done`
 
-/** The certificate authorities of this machine, where the registry of packages has one of its own. */
+/**
+ * The certificate authorities of this machine, where the registry of packages has one of its own.
+ */
 const authorities = process.env["NODE_EXTRA_CA_CERTS"]
 
 const authoritiesInside = "/etc/ssl/extra.pem"

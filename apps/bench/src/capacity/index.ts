@@ -90,7 +90,8 @@ const send = async (gateway: Executable, count: number, atOnce: number, withKey:
 
 /** The table of counts for each request, and that of bytes of each row. */
 const costs = async (quick: boolean): Promise<ReadonlyArray<string>> => {
-  // The first change of a page after a checkpoint writes all of it to the WAL, whatever the request.
+  // The first change of a page after a checkpoint writes all of it to the WAL, whatever the
+  // request.
   const postgres = await startPostgres({ durable: true, settings: { checkpoint_timeout: "1h" } })
   const redis = await startRedis()
   const database = await startMeter(Number(new URL(postgres.url).port), true)

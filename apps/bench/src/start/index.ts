@@ -70,7 +70,10 @@ const isHealthy = (port: number): Promise<boolean> =>
 const residentOf = async (pid: number): Promise<number> =>
   Number(/^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024
 
-/** Starts a process on a new folder, and stops it after `use`, which gets the milliseconds that it took. */
+/**
+ * Starts a process on a new folder, and stops it after `use`, which gets the milliseconds that it
+ * took.
+ */
 const whileStarted = async <A>(
   { argumentsOf, name }: Contender,
   env: NodeJS.ProcessEnv,

@@ -44,15 +44,16 @@ const noGroup = 0o007
 const setgid = 0o2000
 
 /**
- * Who else must have no access. `fsGroup` of Kubernetes gives the volume to a group of this process,
- * and that group is nobody else.
+ * Who else must have no access. `fsGroup` of Kubernetes gives the volume to a group of this
+ * process, and that group is nobody else.
  */
 const excluded = (dataDir: string): { readonly folder: number; readonly files: number } => {
   const { gid, mode, uid } = statSync(dataDir)
   if ((mode & setgid) === 0 || process.getgroups?.().includes(gid) !== true) {
     return { folder: anyoneElse, files: anyoneElse }
   }
-  // A volume that is not this user's has the permissions of its file system, which only root changes.
+  // A volume that is not this user's has the permissions of its file system, which only root
+  // changes.
   return { folder: uid === process.getuid?.() ? noGroup : 0, files: noGroup }
 }
 

@@ -19,8 +19,8 @@ const liveClock = Context.get(Context.empty(), Clock.Clock)
 const maxMillis = 2 ** 31 - 1
 
 /**
- * Runs `onTime` when so many milliseconds of the context's clock have passed, or after 24 days if
- * that is earlier. Returns a function that stops the timer.
+ * Runs `onTime` after `millis` milliseconds of the context's clock, at most 24 days. Returns a
+ * function that stops the timer.
  *
  * @category running
  * @since 0.1.0
@@ -41,9 +41,9 @@ export const start = (context: Context.Context<never>, millis: number, onTime: (
 }
 
 /**
- * Runs the effect in a fiber of its own, which `watch` can interrupt. When `watch` calls `expire`,
- * the effect is interrupted and the result is that of `expire`'s effect. Returns what stops the
- * watch, which is called when the effect ends or is interrupted.
+ * Runs the effect in a fiber of its own. When `watch` calls `expire`, the effect is interrupted,
+ * and the effect that `expire` was called with continues. `watch` returns the function that stops
+ * watching, which is called when the effect ends.
  *
  * @category running
  * @since 0.1.0
@@ -77,7 +77,9 @@ export const watched = <A, E, R, A2, E2, R2>(
  *
  * const slow = Effect.delay(Effect.succeed("done"), "2 seconds")
  *
- * const limited = slow.pipe(Timer.within({ duration: "1 second", orElse: () => Effect.fail("too late") }))
+ * const limited = slow.pipe(
+ *   Timer.within({ duration: "1 second", orElse: () => Effect.fail("too late") })
+ * )
  * ```
  *
  * @category running

@@ -145,8 +145,8 @@ export class WorkspaceStore extends Context.Service<
      */
     readonly bootstrap: (options?: BootstrapOptions) => Effect.Effect<Bootstrapped | null, StorageError>
     /**
-     * As `bootstrap`, with a management key that the operator provides. It creates no other key, and
-     * on later runs none at all.
+     * As `bootstrap`, with a management key that the operator provides. It creates no other key,
+     * and on later runs none at all.
      */
     readonly bootstrapWith: (
       managementKey: GeneratedKey,

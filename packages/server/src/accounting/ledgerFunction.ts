@@ -6,8 +6,8 @@
  * each sorted by id. Idempotency keys and the counters of their answers follow, the counters
  * sorted. All writers follow this order, so batches of several processes never wait for each other
  * in a circle. After that it checks and writes one item after the other, so that the rows show each
- * item what those before it did. An item that is refused has written nothing. The entries of all are
- * written together, because the database then adds them to the sums of the day together.
+ * item what those before it did. An item that is refused has written nothing. The entries of all
+ * are written together, because the database then adds them to the sums of the day together.
  */
 import { announce } from "../storage/postgres/eventFunctions.ts"
 import * as PostgresFunction from "../storage/postgres/PostgresFunction.ts"

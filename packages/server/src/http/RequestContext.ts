@@ -18,7 +18,10 @@ export interface RequestRecord {
   endpoint: HttpApiEndpoint.Top | undefined
   /** The user who created the caller's key. Null: unknown, or not yet authenticated. */
   userId: string | null
-  /** Whose key it has, also if the key is no longer valid. Undefined: not yet known, or no stored key. */
+  /**
+   * Whose key it has, also if the key is no longer valid. Undefined: not yet known, or no stored
+   * key.
+   */
   caller: { readonly workspaceId: string; readonly organizationId: string } | undefined
   /** The hash of its key, also of one that is no longer valid. For an ephemeral key, its parent. */
   keyHash: string | undefined

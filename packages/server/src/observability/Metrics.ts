@@ -247,7 +247,9 @@ const workers = gauge("model_gateway_workers", {
   scope: "all"
 })
 
-/** Creates the series whose labels are known beforehand, so that their first increase is visible. */
+/**
+ * Creates the series whose labels are known beforehand, so that their first increase is visible.
+ */
 export const prepareUnsafe = (context: Context.Context<never>): void => {
   for (const family of families) if (family.type !== "gauge") family.prepareUnsafe(context)
   jobsInWork().valueUnsafe(context)
@@ -271,8 +273,8 @@ export interface Offered {
 }
 
 /**
- * Counts a call of a provider. `outcome` is that of the `ProviderAttempt`. On the hot path, so it is
- * not an Effect.
+ * Counts a call of a provider. `outcome` is that of the `ProviderAttempt`. On the hot path, so it
+ * is not an Effect.
  */
 export const attemptedUnsafe = (
   context: Context.Context<never>,

@@ -2,8 +2,8 @@
  * Tries the candidates for a request in order until one answers, or fails in a way in which the
  * others would fail too (`ProviderError.canFallBack`).
  *
- * A candidate whose circuit is open is not called ({@link Circuits}). Each attempt has a time limit,
- * and so do all attempts together. If no candidate answers, the error lists the attempts.
+ * A candidate whose circuit is open is not called ({@link Circuits}). Each attempt has a time
+ * limit, and so do all attempts together. If no candidate answers, the error lists the attempts.
  *
  * A call to an offer that takes a limited number at a time may have to wait ({@link OfferQueue}).
  * The wait is not part of any time limit. A call that cannot wait fails as if the offer were
@@ -213,7 +213,8 @@ export const make = Effect.gen(function* () {
   const attempt = <A>(candidate: Candidate, seconds: number, call: () => Effect.Effect<A, ProviderError>) =>
     circuits.call(
       candidate,
-      // An adapter may begin its work in the call itself, so that must not come before the admission.
+      // An adapter may begin its work in the call itself, so that must not come before the
+      // admission.
       Effect.suspend(call).pipe(
         Timer.within({ duration: Duration.seconds(seconds), orElse: timeOut }),
         Effect.interruptible,

@@ -37,8 +37,8 @@ export const Candidate = Schema.Struct({
    */
   is_free_tier: Schema.optionalKey(Schema.Boolean),
   /**
-   * The model that the job was accepted with. Absent: the offer states none, or the job was accepted
-   * before jobs kept it.
+   * The model that the job was accepted with. Absent: the offer states none, or the job was
+   * accepted before jobs kept it.
    */
   model: Schema.optionalKey(AcceptedModel.AcceptedModel),
   /** What this provider ignores of the request. Absent: nothing. */

@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
 
 /**
- * Its tag. Undefined: this commit has none before it, or the clone has no history (`git clone --depth`).
+ * Its tag. Undefined: this commit has none before it, or the clone has no history (`git clone
+ * --depth`).
  */
 export const previousRelease = async (): Promise<string | undefined> => {
   const newestFirst = ["--merged", "HEAD", "--no-contains", "HEAD", "--sort=-version:refname"]

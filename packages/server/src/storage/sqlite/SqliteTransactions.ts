@@ -4,11 +4,11 @@
  *
  * A transaction is a synchronous function, and so is a group from `BEGIN` to `COMMIT`: no fiber of
  * this process runs in between. A group that meets the lock of another process has not begun, and
- * waits for the lock without blocking this process. Each transaction still succeeds or fails by itself:
- * when one in a group fails, the whole group is rolled back and run again with a savepoint each, so
- * that only that one fails. This is the rarer case, and savepoints are expensive. When the disk or
- * the commit fails, or SQLite rolls back by itself, all fail. No transaction completes before the
- * commit that contains it.
+ * waits for the lock without blocking this process. Each transaction still succeeds or fails by
+ * itself: when one in a group fails, the whole group is rolled back and run again with a savepoint
+ * each, so that only that one fails. This is the rarer case, and savepoints are expensive. When the
+ * disk or the commit fails, or SQLite rolls back by itself, all fail. No transaction completes
+ * before the commit that contains it.
  */
 import { Context, Deferred, Effect, Exit, identity, Option } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -114,7 +114,9 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
     return true
   }
 
-  /** Runs `body` in a transaction, which is committed if it returns true. Returns what it returned. */
+  /**
+   * Runs `body` in a transaction, which is committed if it returns true. Returns what it returned.
+   */
   const transaction = (body: () => boolean): boolean => {
     begin.change({})
     const isDone = body()
