@@ -12,6 +12,7 @@ import * as postgresMigrations from "../postgres/postgresMigrations.ts"
 import * as sqliteMigrations from "../sqlite/sqliteMigrations.ts"
 import * as Dialect from "./Dialect.ts"
 import { IsMigrating } from "./IsMigrating.ts"
+import * as AnswersByArrival from "./migrations/AnswersByArrival.ts"
 import * as Baseline from "./migrations/Baseline.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
 import * as TraceParent from "./migrations/TraceParent.ts"
@@ -26,7 +27,8 @@ export const migrations: Migrations = {
   "0001_tables": Baseline.migration,
   "0002_failed_requests": FailedRequests.migration,
   "0003_trace_parent": TraceParent.migration,
-  "0004_usage_days_of_batches": UsageDaysOfBatches.migration
+  "0004_usage_days_of_batches": UsageDaysOfBatches.migration,
+  "0005_answers_by_arrival": AnswersByArrival.migration
 }
 
 /**

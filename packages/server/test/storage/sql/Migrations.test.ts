@@ -1,10 +1,10 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer, Record } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { KeyStore } from "../../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../../src/access/WorkspaceStore.ts"
 import * as Migrations from "../../../src/storage/sql/Migrations.ts"
-import { layer, layerAt, temporaryFolder } from "../../TestStorage.ts"
+import { createSqlite, layer, layerAt, layerClient, temporaryFolder } from "../../TestStorage.ts"
 
 it.effect("a database is opened again with its data", () =>
   Effect.gen(function* () {
@@ -117,4 +117,37 @@ it.effect("a database from before the first release is rejected with a clear err
     expect(yield* sql`SELECT migration_id FROM schema_migrations WHERE migration_id > 33`).toEqual([])
     expect(yield* sql`SELECT id FROM files`).toEqual([])
   }).pipe(Effect.provide(layer))
+)
+
+it.effect("a process of the version before finds every answer and claim again after the answers were copied", () =>
+  Effect.gen(function* () {
+    const location = yield* createSqlite
+    const open = Effect.map(Layer.build(Layer.fresh(layerClient(location))), Context.get(SqlClient))
+    const [before, after] = yield* Effect.all([open, open])
+    const earlier = Record.filter(Migrations.migrations, (_, name) => name < "0005")
+    yield* Effect.provideService(Migrations.runAll(earlier), SqlClient, before)
+    const row = { scope: "k", key_hash: "k", fingerprint: "f", created_at: 1, expires_at: 2 }
+    const claim = (key: string) =>
+      before`INSERT INTO idempotency ${before.insert({ ...row, idempotency_key: key, owner: "proc_1" })}`
+    const all = before`SELECT * FROM idempotency ORDER BY idempotency_key`
+    const indexes = before`SELECT name, sql FROM sqlite_schema
+      WHERE type = 'index' AND tbl_name = 'idempotency' AND sql IS NOT NULL ORDER BY name`
+    yield* claim("answered")
+    yield* claim("large")
+    yield* claim("claimed")
+    yield* before`UPDATE idempotency SET owner = NULL, status = 200, headers = '{}', body = 'b', bytes = 513
+      WHERE idempotency_key = 'answered'`
+    yield* before`UPDATE idempotency SET owner = NULL, status = 200, headers = '{}', packed = ${new Uint8Array([1, 2])},
+      bytes = 514 WHERE idempotency_key = 'large'`
+    const stored = { rows: yield* all, indexes: yield* indexes }
+    expect(stored.rows.length).toBe(3)
+    yield* Effect.provideService(Migrations.run, SqlClient, after)
+    expect({ rows: yield* all, indexes: yield* indexes }).toEqual(stored)
+    // The table has the order in which rows arrive, and each key once.
+    yield* claim("a later one")
+    expect((yield* before`SELECT rowid FROM idempotency WHERE idempotency_key = 'a later one'`)[0]).toEqual({
+      rowid: 4
+    })
+    yield* Effect.flip(claim("claimed"))
+  })
 )
