@@ -24,6 +24,11 @@ const quick = Flag.Boolean("quick").pipe(
   Flag.withDefault(false)
 )
 
+const against = Flag.Directory("against", { mustExist: true }).pipe(
+  Flag.withDescription("Compare with another clone of this repository, which is built, in the same rounds."),
+  Flag.optional
+)
+
 /** What a measurement printed, and the bounds that it exceeds. */
 interface Judged {
   readonly texts: ReadonlyArray<string>
@@ -72,10 +77,7 @@ const upstream = Command.make(
       Flag.withDescription("Measure this part only. You can give it more than once."),
       Flag.atLeast(0)
     ),
-    against: Flag.Directory("against", { mustExist: true }).pipe(
-      Flag.withDescription("Compare with another clone of this repository, which is built, in the same rounds."),
-      Flag.optional
-    )
+    against
   },
   ({ against, only, quick }) =>
     printJudged([() => Upstream.run({ quick, only, against: Option.getOrUndefined(against) })])
@@ -99,9 +101,11 @@ const endurance = Command.make(
   )
 )
 
-const start = Command.make("start", { quick }, ({ quick }) => printJudged([() => Start.run(quick)])).pipe(
+const start = Command.make("start", { quick, against }, ({ against, quick }) =>
+  printJudged([() => Start.run({ quick, against: Option.getOrUndefined(against) })])
+).pipe(
   Command.withDescription(
-    "Measures the executable from its start to the first answer, and its memory (7 minutes). Fails if a bound is missed " +
+    "Measures the executable from its start to the first answer, and its memory (2 minutes). Fails if a bound is missed " +
       "by more than the spread."
   )
 )

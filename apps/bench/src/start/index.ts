@@ -10,7 +10,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { get } from "node:http"
 import { createServer } from "node:net"
 import { loadavg, tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { cpuOf } from "../executable.ts"
@@ -32,20 +32,29 @@ interface Started {
 interface Contender {
   readonly name: string
   readonly argumentsOf: (port: number, dataDir: string) => ReadonlyArray<string>
+  /** How long it is left alone after the first answer, in milliseconds. */
+  readonly idleTime: number
 }
 
 const bare: Contender = {
   name: "bare node:http",
-  argumentsOf: (port) => [fileURLToPath(new URL("./bare.js", import.meta.url)), String(port)]
-}
-
-const gateway: Contender = {
-  name: "model-gateway serve",
-  argumentsOf: (port, dataDir) => [executable, "serve", "--port", String(port), "--data-dir", dataDir]
+  argumentsOf: (port) => [fileURLToPath(new URL("./bare.js", import.meta.url)), String(port)],
+  idleTime: 0
 }
 
 /** After it, what the start leaves to do is done. */
-const idleTime = 10_000
+const idleTime = 5_000
+
+const gatewayAt = (name: string, main: string): Contender => ({
+  name,
+  argumentsOf: (port, dataDir) => [main, "serve", "--port", String(port), "--data-dir", dataDir],
+  idleTime
+})
+
+const gateway = gatewayAt("model-gateway serve", executable)
+
+/** A start that takes longer has failed. */
+const longest = 30_000
 
 const countModules = new URL("./countModules.js", import.meta.url).href
 
@@ -88,6 +97,7 @@ const whileStarted = async <A>(
   try {
     while (!(await isHealthy(port))) {
       if (child.exitCode !== null) throw new Error(`${name} ended with code ${child.exitCode} before it answered`)
+      if (performance.now() - startedAt > longest) throw new Error(`${name} did not answer within ${longest / 1000} s`)
       await setTimeout(2)
     }
     return await use(child.pid ?? 0, performance.now() - startedAt)
@@ -104,7 +114,7 @@ const environment = (): NodeJS.ProcessEnv => ({ ...childEnvironment(), NODE_COMP
 const measure = (contender: Contender): Promise<Started> =>
   whileStarted(contender, environment(), [], async (pid, wall) => {
     const [cpu, memory] = await Promise.all([cpuOf(pid), residentOf(pid)])
-    await setTimeout(idleTime)
+    await setTimeout(contender.idleTime)
     return { wall, cpu: cpu / 1000, memory, idle: await residentOf(pid) }
   })
 
@@ -124,12 +134,23 @@ const modulesOfGateway = async (): Promise<number> => {
 const figures = ({ lower, median, min }: Spread): string =>
   [median, lower, min].map((value) => value.toFixed(0)).join(" / ")
 
+export interface Options {
+  readonly quick: boolean
+  /** Another clone of this repository, which is built, to be measured in the same rounds. */
+  readonly against?: string | undefined
+}
+
 /** The tables, and what misses its bound. */
-export const run = async (
-  quick: boolean
-): Promise<{ readonly texts: ReadonlyArray<string>; readonly problems: ReadonlyArray<string> }> => {
-  const contenders = [bare, gateway]
-  const measured = await inRounds(contenders, quick ? 3 : 15, measure)
+export const run = async ({
+  against,
+  quick
+}: Options): Promise<{ readonly texts: ReadonlyArray<string>; readonly problems: ReadonlyArray<string> }> => {
+  const other =
+    against === undefined
+      ? []
+      : [gatewayAt("model-gateway serve, against", join(resolve(against), "apps/gateway/bundle/dist/main.js"))]
+  const contenders = [bare, gateway, ...other]
+  const measured = await inRounds(contenders, quick ? 3 : 9, measure)
   const each = (i: number, figure: keyof Started) => (measured[i] ?? []).map((started) => started[figure])
   const modules = await modulesOfGateway()
   const judged = [judge(startTargets.healthz, each(1, "wall")), judge(startTargets.idle, each(1, "idle"))]
