@@ -142,8 +142,10 @@ export const make = (
   { documented, refused }: Declaration,
   further: (options: Schema.JsonObject, path: string) => ReadonlyArray<Issue> = () => []
 ): Passthrough => {
-  const reasons = new Map([...entriesOf(refusedForAll), ...entriesOf(refused)])
+  // Made when a request needs it: a gateway has hundreds of offers, and few get options.
+  let reasons: ReadonlyMap<string, Refusal> | undefined
   const reasonOf = (name: string): Refusal | undefined => {
+    reasons ??= new Map([...entriesOf(refusedForAll), ...entriesOf(refused)])
     const searched = plain(name)
     return reasons.get(searched) ?? (callbacks.some((part) => searched.includes(part)) ? "destination" : undefined)
   }
