@@ -29,12 +29,15 @@ const ranges = requiredNode.split(" || ")
 /** The version that a range begins with. */
 const leastOf = (range = ""): string => range.replace(/^\D+/, "")
 
+/** For comparisons. `localeCompare` would load the data of languages, at every start. */
+const numberOf = (version: string): number =>
+  version.split(".").reduce((number, part) => number * 1000 + Number.parseInt(part, 10), 0)
+
 /** Whether a version is in a range of the form `^1.2.3` (the same major version) or `>=1.2.3`. */
 const isInRange = (version: string, range: string): boolean => {
   const least = leastOf(range)
   return (
-    version.localeCompare(least, undefined, { numeric: true }) >= 0 &&
-    (range.startsWith(">=") || version.split(".")[0] === least.split(".")[0])
+    numberOf(version) >= numberOf(least) && (range.startsWith(">=") || version.split(".")[0] === least.split(".")[0])
   )
 }
 
