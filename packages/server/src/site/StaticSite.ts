@@ -13,6 +13,7 @@ import { Context, Effect, FileSystem, Layer, Path } from "effect"
 import { constUndefined } from "effect/Function"
 import {
   Headers,
+  HttpClientRequest,
   HttpRouter,
   type HttpServerError,
   HttpServerRequest,
@@ -84,7 +85,8 @@ type Site = Effect.Effect<
 
 /** The content type follows the file's own name, not its compressed copy's. */
 const contentTypeOf = (site: Site, file: string): Effect.Effect<string> => {
-  const request = HttpServerRequest.fromWeb(new Request(new URL(urlOf(file), "http://site.invalid")))
+  // Not a `Request`: Node would load its own `fetch` for it when the service starts.
+  const request = HttpServerRequest.fromClientRequest(HttpClientRequest.get(urlOf(file)))
   return site.pipe(
     Effect.provideService(HttpServerRequest.HttpServerRequest, request),
     Effect.map(({ headers }) => headers["content-type"] ?? "application/octet-stream"),
