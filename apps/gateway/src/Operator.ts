@@ -4,7 +4,7 @@
  * Without it, the service's own application runs in this process over the database, and needs no
  * key.
  *
- * To add one: write it with {@link command} in `commands/`, and list it in `Program.ts`.
+ * To add one: write it with {@link command} in `commands/`, and list it in `Commands.ts`.
  */
 import type { Gateway } from "@model-gateway/core"
 import type { EnvelopeError } from "@model-gateway/core/GatewayError"

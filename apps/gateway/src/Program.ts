@@ -1,50 +1,25 @@
-/** The program of the executable: its commands, from arguments to an exit code. */
+/** The program of the executable: from arguments to an exit code. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Console, Effect, Layer } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
-import * as Backup from "./commands/Backup.ts"
-import * as Byok from "./commands/Byok.ts"
-import * as Credits from "./commands/Credits.ts"
-import * as Doctor from "./commands/Doctor.ts"
-import * as Guardrails from "./commands/Guardrails.ts"
-import * as Keys from "./commands/Keys.ts"
-import * as Migrate from "./commands/Migrate.ts"
-import * as Models from "./commands/Models.ts"
-import * as Reconcile from "./commands/Reconcile.ts"
-import * as Requests from "./commands/Requests.ts"
 import * as Serve from "./commands/Serve.ts"
-import * as SettingsCommand from "./commands/Settings.ts"
-import * as Usage from "./commands/Usage.ts"
-import * as Videos from "./commands/Videos.ts"
-import * as Webhooks from "./commands/Webhooks.ts"
-import * as Workspaces from "./commands/Workspaces.ts"
 import * as Output from "./Output.ts"
 import { ProcessLog } from "./ProcessLog.ts"
 import { version } from "./Version.ts"
 
-/** All commands. */
-export const command = Command.make("model-gateway").pipe(
-  Command.withDescription("One HTTP API in front of many model providers"),
-  Command.withSubcommands([
-    Serve.command,
-    Models.command,
-    Keys.command,
-    Workspaces.command,
-    Credits.command,
-    Guardrails.command,
-    Usage.command,
-    Requests.command,
-    Videos.command,
-    Webhooks.command,
-    Reconcile.command,
-    Byok.command,
-    Migrate.command,
-    Backup.command,
-    Backup.restore,
-    Doctor.command,
-    SettingsCommand.command
-  ])
+/** The executable without commands. */
+export const root = Command.make("model-gateway").pipe(
+  Command.withDescription("One HTTP API in front of many model providers")
 )
+
+/** The other commands are not loaded when the service starts. */
+const withServe = Command.withSubcommands(root, [Serve.command])
+
+const runnerOf = Effect.fnUntraced(function* (name: string | undefined) {
+  if (name === "serve") return Command.runWith(withServe, { version })
+  const { command } = yield* Effect.promise(() => import("./Commands.ts"))
+  return Command.runWith(command, { version })
+})
 
 /** Only `serve` asks for JSON. */
 const fail = (message: string) =>
@@ -56,9 +31,11 @@ const fail = (message: string) =>
  * Runs the command that the arguments name and returns the exit code. Errors that a user can fix
  * are printed as one sentence.
  */
-export const run = (args: ReadonlyArray<string>) =>
+export const run = (given: ReadonlyArray<string>) => {
   // Unlike npm, pnpm passes the `--` of `pnpm start -- --port 9000` on. No command here uses it.
-  Command.runWith(command, { version })(args.filter((arg) => arg !== "--")).pipe(
+  const args = given.filter((arg) => arg !== "--")
+  return runnerOf(args[0]).pipe(
+    Effect.flatMap((run) => run(args)),
     Effect.as(0),
     Effect.catchTags({
       ShowHelp: ({ errors }) => Effect.succeed(errors.length > 0 ? 2 : 0),
@@ -74,3 +51,4 @@ export const run = (args: ReadonlyArray<string>) =>
       )
     )
   )
+}

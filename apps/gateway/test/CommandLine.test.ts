@@ -5,7 +5,7 @@ import { CliConfig, CliOutput, Command, GlobalFlag, type HelpDoc } from "effect/
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
-import * as Program from "../src/Program.ts"
+import * as Commands from "../src/Commands.ts"
 import * as Settings from "../src/Settings.ts"
 import { run } from "./Commands.ts"
 
@@ -19,7 +19,7 @@ const helpOf = (path: ReadonlyArray<string>): HelpDoc.HelpDoc => {
       })
   })
   Effect.runSync(
-    Command.runWith(Program.command, { version: "0" })([...path, "--help"]).pipe(
+    Command.runWith(Commands.command, { version: "0" })([...path, "--help"]).pipe(
       Effect.provide([presenter, NodeServices.layer, CliConfig.layer({ builtIns: [GlobalFlag.Help] })]),
       Effect.ignore
     ) as Effect.Effect<void>
