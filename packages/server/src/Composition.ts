@@ -6,7 +6,7 @@ import * as GatewayApi from "@model-gateway/core/GatewayApi"
 import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Offers } from "@model-gateway/offers/Offer"
 import { Effect, type FileSystem, identity, Layer, Path, type Redacted } from "effect"
-import * as SecureRandom from "effect/crypto/SecureRandom"
+import type * as SecureRandom from "effect/crypto/SecureRandom"
 import { HttpRouter } from "effect/http"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -36,6 +36,7 @@ import * as GuardrailsHandlers from "./operations/GuardrailsHandlers.ts"
 import * as GuardrailStore from "./access/GuardrailStore.ts"
 import * as Authorization from "./access/Authorization.ts"
 import * as BodyMemory from "./http/BodyMemory.ts"
+import * as RandomPool from "./internal/RandomPool.ts"
 import * as Docs from "./site/Docs.ts"
 import * as FailureLog from "./observability/FailureLog.ts"
 import * as Health from "./http/Health.ts"
@@ -296,7 +297,7 @@ const vault = ({
 export const layerStores = (options: DataOptions) =>
   layerStoresSql.pipe(
     Layer.provide(vault(options)),
-    Layer.provideMerge(SecureRandom.layerWebCrypto),
+    Layer.provideMerge(RandomPool.layer),
     Layer.provideMerge(
       Layer.provideMerge(options.migrate === "never" ? Migrations.layerNever : Migrations.layer, database(options))
     )
