@@ -123,7 +123,7 @@ export const make = Effect.fnUntraced(function* (sender: Options) {
             plan.payload,
             record,
             { keyHash: owner, isManagement: plan.isManagement },
-            withinLimit(limit, httpEffect)
+            httpEffect
           )
     return plan.isPaid && length > largeBody
       ? Effect.andThen(Effect.orDie(sender.admitLarge(request.headers["idempotency-key"])), served)

@@ -15,7 +15,9 @@
  * The attacks `transcriptions`, `hoarded-memory`, `announced-bodies` and `held-bodies` try to
  * shut others out.
  */
-import { Context, Data, Deferred, Effect, Layer, Stream } from "effect"
+import * as Timer from "@model-gateway/core/unstable/Timer"
+import { Clock, Context, Data, Effect, Layer, Stream } from "effect"
+import { constVoid } from "effect/Function"
 import { processLimit } from "@model-gateway/offers/ResponseMemory"
 import * as FairShare from "@model-gateway/offers/FairShare"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
@@ -112,7 +114,8 @@ interface Arriving {
   /** The memory that it has acquired, in bytes. */
   acquired: number
   isGivingWay: boolean
-  readonly giveWay: Deferred.Deferred<never, BodyMemoryFull>
+  /** Ends the reading. */
+  giveWay: () => void
 }
 
 /** The memory of the bodies of each key that are still arriving. */
@@ -149,7 +152,7 @@ const makeShared = (bytes: number) => {
     }
     if (chosen === undefined) return
     chosen.isGivingWay = true
-    Deferred.doneUnsafe(chosen.giveWay, refuse())
+    chosen.giveWay()
   }
 
   const makeRooms = (keyHash: string) =>
@@ -161,83 +164,115 @@ const makeShared = (bytes: number) => {
     )
 
   const withRoom = <A, E, R>(keyHash: string, length: Length, use: (room: Room) => Effect.Effect<A, E, R>) =>
-    Effect.suspend(() => {
+    Effect.withFiber((fiber): Effect.Effect<A, E | BodyMemoryFull, R> => {
+      const clock = fiber.getRef(Clock.Clock)
       const maxOfBody = Math.min(length.announced ?? Number.POSITIVE_INFINITY, length.inMemory, maxBytes)
-      const body: Arriving = { keyHash, since: 0, acquired: 0, isGivingWay: false, giveWay: Deferred.makeUnsafe() }
+      const body: Arriving = { keyHash, since: 0, acquired: 0, isGivingWay: false, giveWay: constVoid }
       const tickets: Array<FairShare.Ticket> = []
       let allowed = 0
 
+      /** Enters a share. Undefined: nothing to wait for. */
       const enter = (
         share: FairShare.FairShare,
         amount: number,
-        { instead, meanwhile }: { instead?: FairShare.FairShare | undefined; meanwhile: Effect.Effect<never> }
-      ) =>
-        Effect.suspend(() => {
-          const ticket = share.enter(keyHash, amount)
-          tickets.push(ticket)
-          if (ticket.isGranted()) return Effect.void
-          const other = instead?.enter(keyHash, amount)
-          if (other?.isGranted() === true) {
-            ticket.leave()
-            tickets.push(other)
-            return Effect.void
-          }
-          other?.leave()
-          return Effect.raceFirst(
-            Effect.timeoutOrElse(ticket.granted, { duration: maxWait, orElse: refuse }),
-            meanwhile
-          )
-        })
-
-      /** Waits until the key may have a body of this length in progress. */
-      const allow = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> => {
-        const more = Math.min(bodyBytes, maxOfBody) * costPerByte - allowed
-        if (more <= 0) return Effect.void
-        allowed += more
-        return enter(announced, more, { meanwhile: Effect.never })
-      }
-
-      /** Acquires memory for this many bytes. */
-      const growTo = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> => {
-        const more = Math.min(bodyBytes, maxOfBody) * costPerByte - body.acquired
-        if (more <= 0) return Effect.void
-        const instead = body.acquired === 0 ? firstParts : undefined
-        const grow = Effect.andThen(
-          enter(memory, more, { instead, meanwhile: makeRooms(keyHash) }),
-          Effect.sync(() => {
-            body.acquired += more
-          })
+        { instead, meanwhile }: { instead?: FairShare.FairShare | undefined; meanwhile: () => Effect.Effect<never> }
+      ): Effect.Effect<void, BodyMemoryFull> | undefined => {
+        const ticket = share.enter(keyHash, amount)
+        tickets.push(ticket)
+        if (ticket.isGranted()) return undefined
+        const other = instead?.enter(keyHash, amount)
+        if (other?.isGranted() === true) {
+          ticket.leave()
+          tickets.push(other)
+          return undefined
+        }
+        other?.leave()
+        return Effect.raceFirst(
+          Effect.timeoutOrElse(ticket.granted, { duration: maxWait, orElse: refuse }),
+          meanwhile()
         )
-        return Effect.andThen(allow(bodyBytes), grow)
       }
 
-      const begin = Effect.map(MonotonicTime.millis, (now) => {
-        body.since = now
+      /** Waits until the key may have a body of this length in progress. Undefined: it may. */
+      const allow = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> | undefined => {
+        const more = Math.min(bodyBytes, maxOfBody) * costPerByte - allowed
+        if (more <= 0) return undefined
+        allowed += more
+        return enter(announced, more, { meanwhile: () => Effect.never })
+      }
+
+      /** Acquires memory for this many bytes. Undefined: it has it. */
+      const acquire = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> | undefined => {
+        const more = Math.min(bodyBytes, maxOfBody) * costPerByte - body.acquired
+        if (more <= 0) return undefined
+        const instead = body.acquired === 0 ? firstParts : undefined
+        const acquired = () => {
+          body.acquired += more
+        }
+        const waiting = enter(memory, more, { instead, meanwhile: () => makeRooms(keyHash) })
+        if (waiting !== undefined) return Effect.map(waiting, acquired)
+        acquired()
+        return undefined
+      }
+
+      /** Does both. */
+      const growTo = (allowedBytes: number, bodyBytes: number): Effect.Effect<void, BodyMemoryFull> | undefined => {
+        const waiting = allow(allowedBytes)
+        return waiting === undefined
+          ? acquire(bodyBytes)
+          : Effect.andThen(
+              waiting,
+              Effect.suspend(() => acquire(bodyBytes) ?? Effect.void)
+            )
+      }
+
+      const begin = () => {
+        body.since = MonotonicTime.millisOf(clock)
         arriving.add(body)
-      })
+      }
       const end = Effect.sync(() => arriving.delete(body))
-      const hasToGiveWay = Deferred.await(body.giveWay)
+      const hasToGiveWay = Effect.callback<never, BodyMemoryFull>((resume) => {
+        body.giveWay = () => resume(refuse())
+      })
 
       const room: Room = {
-        reading: (read) => Effect.ensuring(Effect.andThen(begin, Effect.raceFirst(read, hasToGiveWay)), end),
+        reading: (read) => {
+          const watched = Timer.watched(read, (_, expire: (instead: Effect.Effect<never, BodyMemoryFull>) => void) => {
+            begin()
+            body.giveWay = () => expire(refuse())
+            return constVoid
+          })
+          return Effect.ensuring(watched, end)
+        },
         arriving: (stream) => {
           let received = 0
           const admitted = Stream.mapEffect(stream, (chunk) => {
             received += chunk.length
-            return Effect.as(growTo(2 ** Math.ceil(Math.log2(received))), chunk)
+            const bodyBytes = 2 ** Math.ceil(Math.log2(received))
+            return Effect.as(growTo(bodyBytes, bodyBytes) ?? Effect.void, chunk)
           })
-          const begun = Stream.unwrap(Effect.as(begin, Stream.interruptWhen(admitted, hasToGiveWay)))
+          const begun = Stream.suspend(() => {
+            begin()
+            return Stream.interruptWhen(admitted, hasToGiveWay)
+          })
           return Stream.ensuring(begun, end)
         }
       }
       const leave = Effect.sync(() => {
         for (const ticket of tickets) ticket.leave()
       })
-      return allow(length.announced ?? firstRoomOfUnknown).pipe(
-        Effect.andThen(growTo(length.announced === undefined ? firstRoomOfUnknown : firstRoom)),
-        Effect.andThen(Effect.suspend(() => use(room))),
-        Effect.ensuring(leave)
+      const waiting = growTo(
+        length.announced ?? firstRoomOfUnknown,
+        length.announced === undefined ? firstRoomOfUnknown : firstRoom
       )
+      const used =
+        waiting === undefined
+          ? use(room)
+          : Effect.andThen(
+              waiting,
+              Effect.suspend(() => use(room))
+            )
+      return Effect.ensuring(used, leave)
     })
   return { withRoom }
 }

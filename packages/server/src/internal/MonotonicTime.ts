@@ -4,7 +4,8 @@
  */
 import { Clock, Effect } from "effect"
 
-const millisOf = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+/** The monotonic time of a clock, as {@link millis} has it. */
+export const millisOf = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
 
 /**
  * Milliseconds, with fractions, since an arbitrary moment. Only differences within this process are
