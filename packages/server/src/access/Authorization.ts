@@ -12,11 +12,11 @@ import { HttpServerRequest } from "effect/http"
 import type { RateLimiter } from "effect/persistence/RateLimiter"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as ClientAddress from "../http/ClientAddress.ts"
-import * as Failures from "../http/Failures.ts"
 import * as Routes from "../http/Routes.ts"
 import { RequestContext, type RequestRecord } from "../http/RequestContext.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import { type Caller, CurrentCaller } from "./Caller.ts"
+import type { InvalidKey } from "./InvalidKey.ts"
 import * as FailedAuthentications from "./FailedAuthentications.ts"
 import type { Key } from "./Key.ts"
 import * as KeyFormat from "./KeyFormat.ts"
@@ -65,27 +65,35 @@ const make = Effect.gen(function* () {
   const { failedAuthentications, trustedProxies } = yield* GatewayServerConfig
   const failed = yield* FailedAuthentications.make(failedAuthentications)
   const addressOf = ClientAddress.make(trustedProxies)
-  const authenticate = Effect.fnUntraced(function* (
+  /** What answers an invalid key, after the delay of a guess. */
+  const refused = (
+    { message, owner, reason }: InvalidKey,
     credential: Redacted.Redacted<string>,
     request: HttpServerRequest.HttpServerRequest,
     record: RequestRecord
-  ) {
-    if (Redacted.value(credential) === "") {
-      return yield* request.headers["authorization"] === undefined ? missing : notBearer
-    }
-    return yield* Effect.catchTag(keys.authenticate(credential), "InvalidKey", ({ message, owner, reason }) => {
-      const isKey = reason !== "malformed" && reason !== "checksum"
-      // Another text may be a secret of something else.
-      if (isKey) record.keyHash = owner?.hash ?? KeyFormat.hashKey(Redacted.value(credential))
-      // Only its own organization finds the request, although the key is not valid any more.
-      record.caller = owner
-      return Effect.andThen(
-        // A mistyped key is recognized without a lookup. It is not a guess, so it is not delayed.
-        isKey ? failed(addressOf(request)) : Effect.void,
-        unauthorized(message)
-      )
-    })
-  }, Failures.orUnavailable)
+  ): Effect.Effect<never> => {
+    const isKey = reason !== "malformed" && reason !== "checksum"
+    // Another text may be a secret of something else.
+    if (isKey) record.keyHash = owner?.hash ?? KeyFormat.hashKey(Redacted.value(credential))
+    // Only its own organization finds the request, although the key is not valid any more.
+    record.caller = owner
+    return Effect.andThen(
+      // A mistyped key is recognized without a lookup. It is not a guess, so it is not delayed.
+      isKey ? failed(addressOf(request)) : Effect.void,
+      Effect.die(unauthorized(message))
+    )
+  }
+
+  const authenticate = (
+    credential: Redacted.Redacted<string>,
+    request: HttpServerRequest.HttpServerRequest,
+    record: RequestRecord
+  ): Effect.Effect<Caller> =>
+    Redacted.value(credential) === ""
+      ? Effect.die(request.headers["authorization"] === undefined ? missing : notBearer)
+      : Effect.catchEager(keys.authenticate(credential), (error) =>
+          error._tag === "InvalidKey" ? refused(error, credential, request, record) : Effect.die(error)
+        )
 
   return Authorization.of({
     bearer: (httpEffect, { credential, endpoint }) =>
@@ -94,7 +102,7 @@ const make = Effect.gen(function* () {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const operation = Routes.of(endpoint)
         record.endpoint = endpoint
-        return Effect.flatMap(Effect.orDie(authenticate(credential, request, record)), (caller) => {
+        return Effect.flatMapEager(authenticate(credential, request, record), (caller) => {
           record.caller = caller.key
           record.keyHash = caller.key.hash
           record.userId = caller.key.creatorUserId

@@ -23,10 +23,13 @@ export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()(
  * The caller of the current request. An operation without authorization that reads it is a bug, so
  * it is a defect.
  */
-export const currentCaller: Effect.Effect<Caller> = Effect.withFiber((fiber) => {
-  const caller = Context.getOrUndefined(fiber.context, CurrentCaller)
+export const currentCaller: Effect.Effect<Caller> = Effect.withFiber((fiber) => callerOf(fiber.context))
+
+/** The caller of the request that the context belongs to. As {@link currentCaller}. */
+export const callerOf = (context: Context.Context<never>): Effect.Effect<Caller> => {
+  const caller = Context.getOrUndefined(context, CurrentCaller)
   return caller === undefined ? Effect.die(new Error("The request is not authenticated")) : Effect.succeed(caller)
-})
+}
 
 /**
  * The hash of the ephemeral key if the caller sees only its own files, video jobs and requests.

@@ -7,18 +7,19 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { SqlError } from "effect/sql/SqlError"
 import * as ShortCache from "../internal/ShortCache.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import type { Caller } from "./Caller.ts"
 import * as Guardrail from "./Guardrail.ts"
 import { type InvalidKey, invalid } from "./InvalidKey.ts"
 import * as Key from "./Key.ts"
 
 /** The callers by the hash of their key. */
-export class CallerCache extends Context.Service<CallerCache, ShortCache.ShortCache<Caller, InvalidKey | SqlError>>()(
-  "@model-gateway/server/access/CallerCache"
-) {}
+export class CallerCache extends Context.Service<
+  CallerCache,
+  ShortCache.ShortCache<Caller, InvalidKey | StorageError>
+>()("@model-gateway/server/access/CallerCache") {}
 
 /** The cache of this process, over the database in the context. */
 export const layerSql: Layer.Layer<CallerCache, never, SqlClient> = Layer.effect(
@@ -41,7 +42,7 @@ export const layerSql: Layer.Layer<CallerCache, never, SqlClient> = Layer.effect
           ephemeral: null
         }
         return caller
-      })
+      }, mapSqlError("CallerCache.get"))
     )
   })
 )

@@ -219,7 +219,7 @@ export const make = Effect.gen(function* () {
     mapSqlError("KeyStore.remove")
   )
 
-  const usable = Effect.fnUntraced(function* (hash: string) {
+  const usable = Effect.fnUntracedEager(function* (hash: string) {
     const caller = yield* callers.get(hash)
     if (caller.key.disabled) return yield* invalid("disabled", caller.key)
     const { expiresAt } = caller.key
@@ -229,7 +229,7 @@ export const make = Effect.gen(function* () {
     return caller
   })
 
-  const usableEphemeral = Effect.fnUntraced(function* (hash: string) {
+  const usableEphemeral = Effect.fnUntracedEager(function* (hash: string) {
     const ephemeral = yield* ephemerals.find(hash)
     if (ephemeral === null) return yield* invalid("unknown")
     if (ephemeral.expiresAt <= (yield* Clock.currentTimeMillis)) {
@@ -240,15 +240,15 @@ export const make = Effect.gen(function* () {
     return caller
   })
 
-  const authenticate = Effect.fnUntraced(function* (plain: Redacted.Redacted<string>) {
+  const authenticate = Effect.fnUntracedEager(function* (plain: Redacted.Redacted<string>) {
     const parsed = KeyFormat.parse(Redacted.value(plain))
     if (Result.isFailure(parsed)) return yield* invalid(parsed.failure)
     const { hash, kind } = parsed.success
     return yield* kind === "ephemeral" ? usableEphemeral(hash) : usable(hash)
-  }, mapSqlError("KeyStore.authenticate"))
+  })
 
   const refresh = ({ ephemeral, key }: Caller) =>
-    (ephemeral === null ? usable(key.hash) : usableEphemeral(ephemeral.hash)).pipe(mapSqlError("KeyStore.refresh"))
+    ephemeral === null ? usable(key.hash) : usableEphemeral(ephemeral.hash)
 
   return KeyStore.of({
     create,

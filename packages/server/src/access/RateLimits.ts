@@ -56,28 +56,30 @@ export const make = Effect.fnUntraced(function* (rate: Rate) {
   return RateLimits.of({
     request: (keyHash) =>
       limiter.consume({ algorithm: "token-bucket", key: `request:${keyHash}`, limit, window: rate.window }).pipe(
-        Effect.map(({ remaining, resetAfter }) => statusOf(remaining, Duration.toMillis(resetAfter))),
-        Effect.catch(({ reason }): Effect.Effect<never, RateLimited | StorageError> => {
-          if (reason._tag === "RateLimitStoreError") {
+        Effect.matchEffect({
+          onSuccess: ({ remaining, resetAfter }) => Effect.succeed(statusOf(remaining, Duration.toMillis(resetAfter))),
+          onFailure: ({ reason }): Effect.Effect<never, RateLimited | StorageError> => {
+            if (reason._tag === "RateLimitStoreError") {
+              return Effect.fail(
+                new StorageError({
+                  operation: "RateLimits.request",
+                  message: "The store of rate limits does not answer.",
+                  retryable: true,
+                  cause: reason
+                })
+              )
+            }
+            const next = Duration.toMillis(reason.retryAfter)
+            const retryAfter = Math.max(1, seconds(next))
             return Effect.fail(
-              new StorageError({
-                operation: "RateLimits.request",
-                message: "The store of rate limits does not answer.",
-                retryable: true,
-                cause: reason
+              new RateLimited({
+                // The bucket is empty: it is full when the rest of the window has passed, too.
+                status: statusOf(0, next + window - window / limit),
+                retryAfter,
+                message: `rate limit exceeded: try again in ${retryAfter} s`
               })
             )
           }
-          const next = Duration.toMillis(reason.retryAfter)
-          const retryAfter = Math.max(1, seconds(next))
-          return Effect.fail(
-            new RateLimited({
-              // The bucket is empty: it is full when the rest of the window has passed, too.
-              status: statusOf(0, next + window - window / limit),
-              retryAfter,
-              message: `rate limit exceeded: try again in ${retryAfter} s`
-            })
-          )
         })
       )
   })

@@ -17,10 +17,13 @@ const setRateHeaders = ({ headers }: RequestRecord, status: RateStatus): void =>
 export const make =
   (limits: RateLimits["Service"]) =>
   (keyHash: string, record: RequestRecord): Effect.Effect<void, TooManyRequests> =>
-    orUnavailable(limits.request(keyHash)).pipe(
-      Effect.tapError(({ status }) => Effect.sync(() => setRateHeaders(record, status))),
-      Effect.map((status) => setRateHeaders(record, status)),
-      Effect.catchTag("RateLimited", ({ message, retryAfter }) =>
-        Effect.fail(new TooManyRequests({ error: { message, metadata: { retry_after: retryAfter } } }))
-      )
-    )
+    Effect.matchEffect(orUnavailable(limits.request(keyHash)), {
+      onSuccess: (status) => {
+        setRateHeaders(record, status)
+        return Effect.void
+      },
+      onFailure: ({ message, retryAfter, status }) => {
+        setRateHeaders(record, status)
+        return Effect.fail(new TooManyRequests({ error: { message, metadata: { retry_after: retryAfter } } }))
+      }
+    })

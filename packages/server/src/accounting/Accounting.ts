@@ -41,7 +41,7 @@ import * as Dialect from "../storage/sql/Dialect.ts"
 import { type End, type Ended, LedgerStore } from "./LedgerStore.ts"
 import { itemsOf } from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
-import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import { fromSql, mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as Credits from "./Credits.ts"
 import * as RequireCredits from "./RequireCredits.ts"
 import { fromRefusal, type InsufficientCredits } from "./InsufficientCredits.ts"
@@ -209,15 +209,15 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<Reserved, InsufficientCredits | StorageError> => {
     const { id, payer } = request
     const reservation = toWrite(request, owner.id, now, day)
-    return ledger.reserve(reservation, underWay.size <= 1).pipe(
-      mapSqlError("Accounting.reserve"),
-      Effect.map((written) => ({ ...written, id, workspaceId: payer.workspaceId })),
-      Effect.catchTag("ReservationRefused", ({ reason }) =>
-        reason._tag === "ClockBehind"
-          ? reserveOn(request, now, reason.day)
-          : Effect.fail(fromRefusal(reservation, reason))
-      )
-    )
+    return Effect.matchEffect(ledger.reserve(reservation, underWay.size <= 1), {
+      onSuccess: (written) => Effect.succeed({ ...written, id, workspaceId: payer.workspaceId }),
+      onFailure: (error) => {
+        if (error._tag !== "ReservationRefused") return Effect.fail(fromSql("Accounting.reserve", error))
+        return error.reason._tag === "ClockBehind"
+          ? reserveOn(request, now, error.reason.day)
+          : Effect.fail(fromRefusal(reservation, error.reason))
+      }
+    })
   }
 
   const reserve = (request: ReserveRequest) =>

@@ -190,7 +190,7 @@ export const make = Effect.gen(function* () {
     )
 
   /** Counts the free request and reserves the amount, or does neither. */
-  const reserve = Effect.fnUntraced(function* <A>(
+  const reserve = Effect.fnUntracedEager(function* <A>(
     { caller, model, operation, user }: PaidRequest<A>,
     ids: { readonly id: string; readonly requestId: string; readonly jobId?: string },
     { gateway, isFree, isPriced, byok }: Candidates.Quotes
@@ -203,12 +203,16 @@ export const make = Effect.gen(function* () {
         : { amount: gateway, byokAmount: byok }
     const isCounted = isFree || (isFreeTier && gateway !== undefined)
     const taken = isCounted ? yield* takeFree(caller) : undefined
-    const reservation = yield* orUnavailable(
-      accounting.reserve({ ...ids, ...amounts, payer: payerOf(caller), operation, model, user })
-    ).pipe(
-      Effect.catchTag("InsufficientCredits", (error) => Effect.fail(PaymentFailures.paymentRequired(error))),
-      Effect.onError(() => (taken === undefined ? Effect.void : logAndContinue(days.giveBack(taken))))
+    const reserved = Effect.catch(
+      accounting.reserve({ ...ids, ...amounts, payer: payerOf(caller), operation, model, user }),
+      (error) =>
+        error._tag === "InsufficientCredits"
+          ? Effect.fail(PaymentFailures.paymentRequired(error))
+          : orUnavailable(Effect.fail(error))
     )
+    const reservation = yield* taken === undefined
+      ? reserved
+      : Effect.onError(reserved, () => logAndContinue(days.giveBack(taken)))
     if (user !== undefined) yield* logUser(reservation.id, operation, user)
     return reservation
   })
@@ -274,7 +278,7 @@ export const make = Effect.gen(function* () {
    * be higher than the quote. A key of the free tier pays nothing of it. What the caller's
    * provider key was billed is charged in any case: it is not the gateway's money.
    */
-  const covered = Effect.fnUntraced(function* <A>(
+  const covered = Effect.fnUntracedEager(function* <A>(
     { caller, model, operation, quotes }: ServedRequest<A>,
     outcome: Outcome
   ) {

@@ -19,7 +19,6 @@ export const layer: Layer.Layer<RequestBody, never, Admission | BodyMemory | All
       const { requireCredits } = yield* Admission
       const allowedKeys = yield* AllowedProviderKeys.AllowedProviderKeys
       const guard = yield* BodyGuard.make({
-        owner: Effect.map(currentCaller, ({ key }) => key.hash),
         // A caller with a provider key may need no credits. The body says which model.
         admitLarge: (idempotencyKey) =>
           Effect.flatMap(currentCaller, (caller) =>

@@ -15,7 +15,7 @@ import type { Credential, Ignoring, Offer } from "@model-gateway/offers/Offer"
 import type { Charge } from "@model-gateway/offers/Pricing"
 import type { ProviderError } from "@model-gateway/offers/ProviderError"
 import { type Duration, Effect, Exit } from "effect"
-import { type Caller, currentCaller } from "../access/Caller.ts"
+import { type Caller, callerOf } from "../access/Caller.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import * as RequestContext from "../http/RequestContext.ts"
 import * as Candidates from "../routing/Candidates.ts"
@@ -125,9 +125,10 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
   const permit = Effect.fnUntraced(function* (
     wanted: Wanted
   ): Effect.fn.Return<Permitted<O>, BadRequest | Forbidden | NotFound> {
-    const caller = yield* currentCaller
+    const context = yield* Effect.context<never>()
+    const caller = yield* callerOf(context)
     const { model, provider: preferences } = wanted
-    const record = yield* RequestContext.current
+    const record = RequestContext.of(context)
     if (record !== undefined) record.model = model
     yield* Candidates.allowModel(model, caller.guardrail)
     const entry = find(model)
@@ -147,7 +148,7 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
       : admission.requirePayable(caller, wanted.model, offers, idempotencyKey)
 
   /** The candidates, in the order to try, and the request as admission takes it. */
-  const choose = Effect.fnUntraced(function* <A, E>(
+  const choose = Effect.fnUntracedEager(function* <A, E>(
     { caller, offers, providerKeys, wanted }: Permitted<O>,
     { encode, idempotencyKey, payload, requestFor, supporting }: Work<O, Request, A, E>
   ) {
@@ -203,7 +204,7 @@ export const makeServed = Effect.fnUntraced(function* <
 
   /** Chooses the offers, reserves, calls, charges and answers. */
   const serve = <A, E2>(permitted: Permitted<O>, work: ServedWork<O, Request, Result, A, E2>) =>
-    Effect.flatMap(choose(permitted, work), ({ candidates, paid }) =>
+    Effect.flatMapEager(choose(permitted, work), ({ candidates, paid }) =>
       admission.serve({ ...paid, operation: kind, input: work.input }, ({ id, isByokOnly }) =>
         Effect.map(
           router.route({

@@ -24,8 +24,6 @@ export type Guard = <E, R>(
 
 /** What the guard asks about the caller of the current request. */
 export interface Options {
-  /** The hash of its key. */
-  readonly owner: Effect.Effect<string>
   /**
    * Runs before a large body of a paid operation is read. Fails if the caller has nothing left to
    * spend, unless an earlier request has used the `Idempotency-Key`.
@@ -103,7 +101,6 @@ export const make = Effect.fnUntraced(function* (sender: Options) {
   const guarded = <E, R>(
     plan: Plan,
     record: RequestContext.RequestRecord,
-    owner: string,
     request: HttpServerRequest.HttpServerRequest,
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) => {
@@ -122,7 +119,7 @@ export const make = Effect.fnUntraced(function* (sender: Options) {
             limit,
             plan.payload,
             record,
-            { keyHash: owner, isManagement: plan.isManagement },
+            { keyHash: record.keyHash ?? "", isManagement: plan.isManagement },
             httpEffect
           )
     return plan.isPaid && length > largeBody
@@ -133,13 +130,11 @@ export const make = Effect.fnUntraced(function* (sender: Options) {
   const guard: Guard = (endpoint, httpEffect) => {
     if (!HttpMethod.hasBody(endpoint.method)) return httpEffect
     const plan = planOf(endpoint, bodyLimits)
-    return Effect.flatMap(sender.owner, (owner) =>
-      Effect.withFiber((fiber) => {
-        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        const record = Context.getUnsafe(fiber.context, RequestContext.RequestContext)
-        return guarded(plan, record, owner, request, httpEffect)
-      })
-    )
+    return Effect.withFiber((fiber) => {
+      const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+      const record = Context.getUnsafe(fiber.context, RequestContext.RequestContext)
+      return guarded(plan, record, request, httpEffect)
+    })
   }
   return guard
 })

@@ -2,7 +2,8 @@
  * A bounded map that evicts the least recently used entry.
  *
  * Effect's `Cache` is not used here: its operations are effects, and a connection looks up its
- * statement, and a limiter reads and writes a bucket, in one step in which no fiber runs between.
+ * statement, a request its key, and a limiter reads and writes a bucket, in one step in which no
+ * fiber runs between.
  *
  * `docs/extend/bounds.md` has the capacity of each such map.
  *
@@ -15,6 +16,8 @@ export interface LruMap<K, V> {
   /** Returns the value and marks it as used. */
   readonly get: (key: K) => V | undefined
   readonly set: (key: K, value: V) => void
+  readonly delete: (key: K) => void
+  readonly clear: () => void
 }
 
 /** Makes an empty {@link LruMap} with at most `capacity` entries. */
@@ -38,6 +41,8 @@ export const make = <K, V>(capacity: number): LruMap<K, V> => {
         }
       }
       entries.set(key, value)
-    }
+    },
+    delete: (key) => void entries.delete(key),
+    clear: () => entries.clear()
   }
 }

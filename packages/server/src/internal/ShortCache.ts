@@ -4,13 +4,16 @@
  * Whatever changes an entry in this process evicts it, so the change takes effect at once. A change
  * that another process makes takes effect when the entry expires.
  */
-import { Cache, Clock, Duration, Effect, Exit } from "effect"
+import { Cache, Clock, Effect } from "effect"
+import * as LruMap from "./LruMap.ts"
 import * as MonotonicTime from "./MonotonicTime.ts"
 
 /** The entries by their key. */
 export interface ShortCache<A, E> {
   /**
-   * Looks the entry up if it is missing. A change of the system clock does not prolong its life.
+   * Returns the entry, as an effect that has ended, or looks it up. Call it when the entry is
+   * needed: an effect that has ended does not expire. A change of the system clock does not prolong
+   * an entry's life.
    */
   readonly get: (key: string) => Effect.Effect<A, E>
   readonly evict: (key: string) => Effect.Effect<void>
@@ -26,27 +29,45 @@ interface Entry<A> {
 /** How long a change by another process may go unnoticed here, in milliseconds. */
 const timeToLive = 3000
 
+const capacity = 10_000
+
 /** A cache of 10,000 entries. A failed lookup and a null are not kept. */
 export const make = Effect.fnUntraced(function* <A, E>(
   lookup: (key: string) => Effect.Effect<A, E>
 ): Effect.fn.Return<ShortCache<A, E>> {
   const clock = yield* Clock.Clock
   const now = () => MonotonicTime.millisOf(clock)
-  const cache = yield* Cache.makeWith(
-    (key: string) => Effect.map(lookup(key), (value): Entry<A> => ({ value, expiresAt: now() + timeToLive })),
-    {
-      capacity: 10_000,
-      timeToLive: (exit) => (Exit.isSuccess(exit) && exit.value.value !== null ? Duration.infinity : 0)
-    }
+  const entries = LruMap.make<string, Entry<A>>(capacity)
+  let evictions = 0
+  // Shares a lookup that is under way, and keeps nothing when it has ended.
+  const lookups = yield* Cache.makeWith(
+    (key: string) =>
+      Effect.suspend(() => {
+        const before = evictions
+        return Effect.map(lookup(key), (value) => {
+          // What was read before an eviction may be out of date.
+          if (value !== null && evictions === before) entries.set(key, { value, expiresAt: now() + timeToLive })
+          return value
+        })
+      }),
+    { capacity, timeToLive: () => 0 }
   )
-  const get = (key: string): Effect.Effect<A, E> =>
-    Effect.flatMap(Cache.get(cache, key), ({ expiresAt, value }) =>
-      now() < expiresAt ? Effect.succeed(value) : Effect.andThen(Cache.invalidate(cache, key), get(key))
-    )
   const result: ShortCache<A, E> = {
-    get,
-    evict: (key) => Cache.invalidate(cache, key),
-    evictAll: Cache.invalidateAll(cache)
+    get: (key) => {
+      const entry = entries.get(key)
+      return entry !== undefined && now() < entry.expiresAt ? Effect.succeed(entry.value) : Cache.get(lookups, key)
+    },
+    evict: (key) =>
+      Effect.suspend(() => {
+        evictions++
+        entries.delete(key)
+        return Cache.invalidate(lookups, key)
+      }),
+    evictAll: Effect.suspend(() => {
+      evictions++
+      entries.clear()
+      return Cache.invalidateAll(lookups)
+    })
   }
   return result
 })

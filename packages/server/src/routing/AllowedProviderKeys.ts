@@ -8,7 +8,6 @@ import type { Offer } from "@model-gateway/offers/Offer"
 import { Context, Effect, Layer } from "effect"
 import type { Caller } from "../access/Caller.ts"
 import { isProviderKey, type UsableProviderKey, ProviderKeys } from "../access/ProviderKeys.ts"
-import { orUnavailable } from "../http/Failures.ts"
 import * as Candidate from "./Candidate.ts"
 
 /** The keys that the caller may use, in the order to try. */
@@ -35,7 +34,7 @@ export const layer: Layer.Layer<AllowedProviderKeys, never, ProviderKeys> = Laye
   Effect.map(ProviderKeys, ({ usable }) =>
     AllowedProviderKeys.of({
       of: (caller, workspaceId = caller.key.workspaceId) =>
-        Effect.map(orUnavailable(usable(workspaceId)), (keys) =>
+        Effect.mapEager(Effect.catchEager(usable(workspaceId), Effect.die), (keys) =>
           keys.length === 0 ? keys : keys.filter(isFor(caller))
         )
     })

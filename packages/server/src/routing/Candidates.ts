@@ -226,7 +226,7 @@ export const ranked = <O extends Offer>(
   offers: ReadonlyArray<O>,
   ranking: Ranking<O>
 ): Effect.Effect<ReadonlyArray<Candidate.Candidate<O>>, NotFound> =>
-  Effect.flatMap(usingAll(offers, ranking), (offers) => ordered(offers, ranking))
+  Effect.flatMapEager(usingAll(offers, ranking), (offers) => ordered(offers, ranking))
 
 const ordered = <O extends Offer>(
   offers: ReadonlyArray<O>,

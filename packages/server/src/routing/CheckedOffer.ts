@@ -12,7 +12,6 @@ import type { RerankOffer, TranscriptionOffer, VideoOffer } from "@model-gateway
 import { type Charge, flawOf } from "@model-gateway/offers/Pricing"
 import { BadResponse, ProviderError } from "@model-gateway/offers/ProviderError"
 import * as Ranking from "@model-gateway/offers/Ranking"
-import type { RerankResult } from "@model-gateway/offers/Rerank"
 import type { JobHandle } from "@model-gateway/offers/Video"
 import { Effect } from "effect"
 
@@ -30,24 +29,16 @@ const maxHandle = 16_384
 const failIfLong = (handle: JobHandle): Effect.Effect<void, ProviderError> =>
   JSON.stringify(handle).length <= maxHandle ? Effect.void : badResponse("a job name that is too long")
 
-const failIfUnranked = (
-  results: ReadonlyArray<RerankResult>,
-  documents: number
-): Effect.Effect<void, ProviderError> => {
-  const description = Ranking.flawOf(results, documents)
-  return description === undefined ? Effect.void : badResponse(description)
-}
-
 /** A rerank offer, checked. */
 export const rerank = (offer: RerankOffer): RerankOffer => ({
   ...offer,
   run: (request, credential) =>
-    Effect.flatMap(offer.run(request, credential), ({ answer, charge }) =>
-      Effect.andThen(
-        Effect.andThen(failIfWrong(charge), failIfUnranked(answer.results, request.documents.length)),
-        Effect.succeed({ answer: { ...answer, results: Ranking.sorted(answer.results) }, charge })
-      )
-    )
+    Effect.flatMap(offer.run(request, credential), ({ answer, charge }) => {
+      const description = flawOf(charge) ?? Ranking.flawOf(answer.results, request.documents.length)
+      return description === undefined
+        ? Effect.succeed({ answer: { ...answer, results: Ranking.sorted(answer.results) }, charge })
+        : badResponse(description)
+    })
 })
 
 /** A transcription offer, checked. */

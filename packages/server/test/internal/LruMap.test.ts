@@ -18,4 +18,13 @@ describe("LruMap", () => {
     map.set("a", 3)
     expect([map.get("a"), map.get("b")]).toEqual([3, 2])
   })
+
+  it("deletes one entry or all", () => {
+    const map = LruMap.make<string, number>(3)
+    for (const [i, key] of ["a", "b", "c"].entries()) map.set(key, i)
+    map.delete("b")
+    expect([map.get("a"), map.get("b"), map.get("c")]).toEqual([0, undefined, 2])
+    map.clear()
+    expect([map.get("a"), map.get("c")]).toEqual([undefined, undefined])
+  })
 })

@@ -18,9 +18,10 @@ export const layer = (options?: TokenBuckets.Options): Layer.Layer<RateLimiterSt
       return RateLimiterStore.of({
         ...unbounded,
         tokenBucket: ({ allowOverflow, key, limit, refillRate, tokens }) =>
-          Effect.map(MonotonicTime.millis, (now) =>
-            buckets.take({ key, limit, interval: Duration.toMillis(refillRate) }, tokens, allowOverflow, now)
-          )
+          Effect.clockWith((clock) => {
+            const bucket = { key, limit, interval: Duration.toMillis(refillRate) }
+            return Effect.succeed(buckets.take(bucket, tokens, allowOverflow, MonotonicTime.millisOf(clock)))
+          })
       })
     })
   ).pipe(Layer.provide(layerStoreMemory))
