@@ -17,6 +17,7 @@ import * as Baseline from "./migrations/Baseline.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
 import * as TraceParent from "./migrations/TraceParent.ts"
 import * as UsageDaysOfBatches from "./migrations/UsageDaysOfBatches.ts"
+import * as UsageDaysOfOne from "./migrations/UsageDaysOfOne.ts"
 import { mapSqlError, StorageError } from "./StorageError.ts"
 
 /** Migrations in their order, by `<number>_<name>`. */
@@ -28,7 +29,8 @@ export const migrations: Migrations = {
   "0002_failed_requests": FailedRequests.migration,
   "0003_trace_parent": TraceParent.migration,
   "0004_usage_days_of_batches": UsageDaysOfBatches.migration,
-  "0005_answers_by_arrival": AnswersByArrival.migration
+  "0005_answers_by_arrival": AnswersByArrival.migration,
+  "0006_usage_days_of_one": UsageDaysOfOne.migration
 }
 
 /**

@@ -30,7 +30,7 @@ import {
  * Models without a row get one while there is room: first those that are paid for, then the others,
  * in the order of their first entries.
  */
-const addAll = `INSERT INTO usage_days (${place}, ${counters.join(", ")})
+export const addAll = `INSERT INTO usage_days (${place}, ${counters.join(", ")})
   WITH entry AS MATERIALIZED (
     SELECT row_number() OVER () AS n, e.*, ${dayOf("e")} AS day_start, e.usage::json AS counts,
       EXISTS (${rowOfModel("e")}) AS has_row
