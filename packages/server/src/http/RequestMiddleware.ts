@@ -212,15 +212,15 @@ const make = Effect.gen(function* () {
         neutral === received ? effect : Effect.provideService(effect, HttpServerRequest.HttpServerRequest, neutral)
       const answer = preflight === undefined ? served : Effect.succeed(preflight)
 
-      // Yield, so that responses of one tick are flushed together (decision 12).
       const leave = (response: HttpServerResponse.HttpServerResponse) => {
         inFlight--
         const seconds = Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e9
         Metrics.answeredUnsafe(context, record.endpoint?.identifier ?? "none", response.status, seconds)
-        const sent = Effect.as(
-          Effect.yieldNow,
+        const last = Effect.succeed(
           lifecycle.isStopping ? HttpServerResponse.setHeader(response, "connection", "close") : response
         )
+        // Yield, so that responses of one tick are flushed together (decision 12), if there are more.
+        const sent = inFlight === 0 ? last : Effect.andThen(Effect.yieldNow, last)
         return accessLog.wants(response.status)
           ? Effect.andThen(ended(record, request, response.status, seconds), sent)
           : sent
