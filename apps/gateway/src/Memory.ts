@@ -21,7 +21,13 @@ const minMemory = 2 * 1024 ** 3
  */
 const heapGrowth = "--heap-growing-percent=100"
 
-/** The newest Node that was seen to know {@link heapGrowth}: it is a flag of V8, not of Node. */
+/**
+ * All of the heap is collected first when it has this many MiB, soon after the start. By default
+ * that is twice before the first request.
+ */
+const firstCollection = "--initial-old-space-size=64"
+
+/** The newest Node that was seen to know these flags of V8. */
 const newestNode = 24
 
 /** The C library keeps free memory for each thread. Two pools are enough for this program. */
@@ -37,6 +43,7 @@ export const bound = (): void => {
   if (argv[2] !== "serve" || platform === "win32" || connected || process.execve === undefined) return
   if (Math.min(process.constrainedMemory() || Infinity, totalmem()) < minMemory) return
   if (/max[-_]semi[-_]space[-_]size/.test(`${execArgv.join(" ")} ${env["NODE_OPTIONS"] ?? ""}`)) return
-  const options = Number.parseInt(versions.node, 10) > newestNode ? [semiSpace] : [semiSpace, heapGrowth]
+  const options =
+    Number.parseInt(versions.node, 10) > newestNode ? [semiSpace] : [semiSpace, heapGrowth, firstCollection]
   process.execve(execPath, [execPath, ...execArgv, ...options, ...argv.slice(1)], { [arenas]: "2", ...env })
 }

@@ -10,7 +10,12 @@ describe.skipIf(process.platform !== "linux")("serve", { timeout: 60_000 }, () =
   it("bounds the memory that it keeps, in the process that was started", async () => {
     const gateway = await serve(folder(), [], undefined, { nodeOptions: ["--stack-trace-limit=50"] })
     expect(read(gateway, "cmdline")).toEqual(
-      expect.arrayContaining(["--stack-trace-limit=50", "--max-semi-space-size=16", "--heap-growing-percent=100"])
+      expect.arrayContaining([
+        "--stack-trace-limit=50",
+        "--max-semi-space-size=16",
+        "--heap-growing-percent=100",
+        "--initial-old-space-size=64"
+      ])
     )
     expect(read(gateway, "environ")).toContain("MALLOC_ARENA_MAX=2")
   })
