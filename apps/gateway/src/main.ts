@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The executable `model-gateway`. It checks Node first, because the rest needs a recent one. */
+import * as CompileCache from "./CompileCache.ts"
 import * as Memory from "./Memory.ts"
 import { nodeProblem } from "./Version.ts"
 
@@ -15,6 +16,7 @@ const hideSqliteWarning = (): void => {
 
 if (nodeProblem === undefined) {
   Memory.bound()
+  CompileCache.enable()
   // Not before, because the new process would not have its listener.
   await import("./Hangup.ts")
   hideSqliteWarning()
