@@ -34,6 +34,7 @@ interface Contender {
   readonly argumentsOf: (port: number, dataDir: string) => ReadonlyArray<string>
   /** How long it is left alone after the first answer, in milliseconds. */
   readonly idleTime: number
+  readonly env?: NodeJS.ProcessEnv
 }
 
 const bare: Contender = {
@@ -52,6 +53,14 @@ const gatewayAt = (name: string, main: string): Contender => ({
 })
 
 const gateway = gatewayAt("model-gateway serve", executable)
+
+/** As the first start of an installation. */
+const first: Contender = {
+  ...gateway,
+  name: "without compiled code",
+  idleTime: 0,
+  env: { NODE_DISABLE_COMPILE_CACHE: "1" }
+}
 
 /** A start that takes longer has failed. */
 const longest = 30_000
@@ -108,22 +117,28 @@ const whileStarted = async <A>(
   }
 }
 
-/** As an installation starts: without the compiled code that tests keep. */
-const environment = (): NodeJS.ProcessEnv => ({ ...childEnvironment(), NODE_COMPILE_CACHE: undefined })
+/** As an installation starts: with the code that its own earlier start has left in the home. */
+const environment = (HOME: string): NodeJS.ProcessEnv => ({
+  ...childEnvironment(),
+  HOME,
+  NODE_COMPILE_CACHE: undefined
+})
 
-const measure = (contender: Contender): Promise<Started> =>
-  whileStarted(contender, environment(), [], async (pid, wall) => {
-    const [cpu, memory] = await Promise.all([cpuOf(pid), residentOf(pid)])
-    await setTimeout(contender.idleTime)
-    return { wall, cpu: cpu / 1000, memory, idle: await residentOf(pid) }
-  })
+const measure =
+  (home: string) =>
+  (contender: Contender): Promise<Started> =>
+    whileStarted(contender, { ...environment(home), ...contender.env }, [], async (pid, wall) => {
+      const [cpu, memory] = await Promise.all([cpuOf(pid), residentOf(pid)])
+      await setTimeout(contender.idleTime)
+      return { wall, cpu: cpu / 1000, memory, idle: await residentOf(pid) }
+    })
 
 /** The files that the gateway loads before its first answer. */
 const modulesOfGateway = async (): Promise<number> => {
   const folder = await mkdtemp(join(tmpdir(), "model-gateway-bench-"))
   try {
     const file = join(folder, "modules")
-    const env = { ...environment(), BENCH_MODULES: file }
+    const env = { ...environment(folder), BENCH_MODULES: file }
     await whileStarted(gateway, env, ["--import", countModules], () => Promise.resolve())
     return Number(await readFile(file, "utf8"))
   } finally {
@@ -149,8 +164,10 @@ export const run = async ({
     against === undefined
       ? []
       : [gatewayAt("model-gateway serve, against", join(resolve(against), "apps/gateway/bundle/dist/main.js"))]
-  const contenders = [bare, gateway, ...other]
-  const measured = await inRounds(contenders, quick ? 3 : 9, measure)
+  const contenders = [bare, gateway, first, ...other]
+  const home = await mkdtemp(join(tmpdir(), "model-gateway-bench-"))
+  const measured = await inRounds(contenders, quick ? 3 : 9, measure(home))
+  await rm(home, { recursive: true, force: true })
   const each = (i: number, figure: keyof Started) => (measured[i] ?? []).map((started) => started[figure])
   const modules = await modulesOfGateway()
   const judged = [judge(startTargets.healthz, each(1, "wall")), judge(startTargets.idle, each(1, "idle"))]
