@@ -26,6 +26,14 @@ describe("credits add", () => {
     expect((await add("0.5", "--workspace", id)).stdout).toContain("Its balance is 2.5.")
     const shown = await run(["credits", "show", "--workspace", "search-team", "--data-dir", dataDir])
     expect(shown.stdout).toMatch(/added +2\.5\n +used +0\n +left +2\.5/)
+    const place = ["--workspace", "search-team", "--data-dir", dataDir]
+    const taken = await run(["credits", "correct", "--amount", "0.25", "--note", "twice", ...place])
+    expect(taken.stdout).toBe("Took 0.25 credits from workspace search-team. Its balance is 2.25.\n")
+    const ledger = await run(["credits", "ledger", ...place])
+    expect(ledger.stdout).toMatch(
+      /TIME.*\n.* correction +-0\.25 +2\.25 +operator +twice\n.* added +0\.5 +2\.5 +operator *\n.* added +2 +2 +operator *\n/
+    )
+    await add("0.25", "--workspace", "search-team")
     const all = await run(["credits", "show", "--json", "--data-dir", dataDir])
     expect(JSON.parse(all.stdout)).toEqual({ data: { total_credits: 12.800001, total_usage: 0 } })
   })

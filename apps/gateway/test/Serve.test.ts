@@ -284,6 +284,7 @@ describe("the command line", () => {
       ["keys list", ["workspace", "data-dir", "json", "config"]],
       ["keys revoke", ["data-dir", "json", "config", "url"]],
       ["credits add", ["amount", "note", "workspace", "data-dir", "json", "config"]],
+      ["credits correct", ["amount", "note", "workspace", "data-dir", "json", "config"]],
       ["serve", ["host", "port", "data-dir", "config"]],
       ["settings schema", ["help"]]
     ] as const) {

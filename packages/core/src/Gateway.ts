@@ -184,6 +184,7 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     deleteWorkspace: method(Workspaces.deleteWorkspace),
     addCredits: method(Workspaces.addCredits),
     getCredits: method(Credits.getCredits),
+    listCreditLedger: method(Credits.listCreditLedger),
     createByokKey: method(Byok.createByokKey),
     listByokKeys: method(Byok.listByokKeys),
     getByokKey: method(Byok.getByokKey),

@@ -165,13 +165,13 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
   .annotate(GroupTitle, "Workspaces") {}
 
 /**
- * The credits that were added and used.
+ * The credits that were added and used, and the ledger of what was added.
  *
  * @category groups
  * @since 0.1.0
  */
 export class CreditsGroup extends HttpApiGroup.make("credits")
-  .add(Credits.getCreditsEndpoint)
+  .add(Credits.getCreditsEndpoint, Credits.listCreditLedgerEndpoint)
   .annotate(GroupTitle, "Credits") {}
 
 /**

@@ -156,15 +156,24 @@ export const UpdateRequest = Schema.Struct({
 export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /**
- * Credits to add.
+ * Credits to add, or to take away as a correction.
  *
  * @category schemas
  * @since 0.1.0
  */
 export const AddCreditsRequest = Schema.Struct({
-  /** In credits: more than 0, at most 1,000,000,000, with at most six decimal places. */
-  amount: Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(1_000_000_000)),
-  /** A note for the ledger, such as the number of an invoice: 1 to 256 characters. */
+  /**
+   * In credits: -1,000,000,000 to 1,000,000,000 but not 0, with at most six decimal places. A
+   * negative amount is a correction, and needs a `note`. It may leave the balance below 0.
+   */
+  amount: Schema.Finite.check(
+    Schema.isBetween({ minimum: -1_000_000_000, maximum: 1_000_000_000 }),
+    Schema.makeFilter((amount: number) => amount !== 0, { expected: "an amount other than 0" })
+  ),
+  /**
+   * A note for the ledger, such as the number of an invoice: 1 to 256 characters. Required if
+   * `amount` is negative.
+   */
   note: Schema.optionalKey(Name)
 })
 
@@ -477,7 +486,8 @@ export const deleteWorkspace = (id: string): Effect.Effect<void, Failure, Gatewa
   Effect.asVoid(call(deleteWorkspaceOperation, { params: { id } }))
 
 /**
- * Adds credits to a workspace's balance and returns the updated workspace. Supports
+ * Adds credits to a workspace's balance and returns the updated workspace. A negative `amount` with
+ * a `note` corrects an earlier addition. `Credits.listCreditLedger` lists both. Supports
  * `Idempotency-Key`, so that a repeated request adds them once.
  *
  * @category calls

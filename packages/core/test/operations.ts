@@ -248,6 +248,13 @@ export const operations = {
     (client) => client.getCredits(),
     "data"
   ],
+  listCreditLedger: [
+    "GET /api/v1/credits/ledger",
+    200,
+    [400, 401, 403, 500],
+    "management key",
+    (client) => client.listCreditLedger()
+  ],
   addCredits: [
     "POST /api/v1/workspaces/:id/credits",
     200,

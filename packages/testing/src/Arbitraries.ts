@@ -439,6 +439,14 @@ export const creditsResponse: Arbitrary.Arbitrary<typeof Credits.Response.Type> 
  * @category arbitraries
  * @since 0.1.0
  */
+export const creditLedgerResponse: Arbitrary.Arbitrary<typeof Credits.LedgerResponse.Type> = /* @__PURE__ */ wire(
+  Credits.LedgerResponse
+)
+
+/**
+ * @category arbitraries
+ * @since 0.1.0
+ */
 export const addCreditsRequest: Arbitrary.Arbitrary<typeof Workspaces.AddCreditsRequest.Type> = /* @__PURE__ */ wire(
   Workspaces.AddCreditsRequest
 )

@@ -93,6 +93,8 @@ const schemas = {
   workspaceUpdateRequest: Workspaces.UpdateRequest,
   credits: Credits.Credits,
   creditsResponse: Credits.Response,
+  creditLedgerEntry: Credits.LedgerEntry,
+  creditLedgerResponse: Credits.LedgerResponse,
   addCreditsRequest: Workspaces.AddCreditsRequest,
   workspaceResponse: Workspaces.Response,
   workspaceListResponse: Workspaces.ListResponse,

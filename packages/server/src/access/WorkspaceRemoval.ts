@@ -52,10 +52,11 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"], parts: Rea
   })
 
   const moveCredits = Effect.fnUntraced(
-    function* ({ balance, id, name }: Workspace, main: string) {
+    function* ({ balance, id, name }: Workspace, main: string, actor: string | undefined) {
       if (balance === 0) return
-      yield* credits.add(main, balance, `of the deleted workspace ${name}`)
-      yield* credits.add(id, MicroCredits.subtract(MicroCredits.zero, balance), "deleted")
+      const moved = { kind: "moved" as const, actor }
+      yield* credits.add(main, balance, { ...moved, note: `of the deleted workspace ${name}` })
+      yield* credits.add(id, MicroCredits.subtract(MicroCredits.zero, balance), { ...moved, note: "deleted" })
     },
     (moved, { id }) =>
       Effect.catchTag(moved, "BalanceOutOfRange", () =>
@@ -63,7 +64,7 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"], parts: Rea
       )
   )
 
-  return Effect.fnUntraced(function* ({ id, isDefault, organizationId }: Workspace) {
+  return Effect.fnUntraced(function* ({ id, isDefault, organizationId }: Workspace, actor?: string) {
     if (isDefault) return yield* inUse(id, "The default workspace cannot be deleted.")
     const [row] = yield* sql`SELECT id FROM workspaces WHERE organization_id = ${organizationId} AND is_default = 1`
     if (row === undefined) return yield* inUse(id, "The organization has no default workspace to take the credits.")
@@ -72,7 +73,7 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"], parts: Rea
     yield* Dialect.lock(sql, sql`SELECT 1 FROM workspaces WHERE ${sql.in("id", [id, main])} ORDER BY id`)
     const workspace = yield* read(id)
     yield* check(workspace)
-    yield* moveCredits(workspace, main)
+    yield* moveCredits(workspace, main, actor)
     const now = yield* Clock.currentTimeMillis
     for (const { remove } of parts) if (remove !== undefined) yield* remove(workspace, now)
     yield* sql`UPDATE workspaces SET deleted_at = ${now}, updated_at = ${now} WHERE id = ${id}`

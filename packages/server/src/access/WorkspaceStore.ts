@@ -121,11 +121,12 @@ export class WorkspaceStore extends Context.Service<
     ) => Effect.Effect<Workspace, SlugTaken | WorkspaceNotFound | StorageError>
     /**
      * Deletes a workspace permanently: see {@link WorkspaceRemoval}. Its credits become those of
-     * the default workspace.
+     * the default workspace. `actor` is the hash of the management key that does it.
      */
     readonly remove: (
       organizationId: string,
-      ref: string
+      ref: string,
+      actor?: string
     ) => Effect.Effect<void, WorkspaceRemoval.WorkspaceInUse | WorkspaceNotFound | StorageError>
     /**
      * The workspace of a request: the one it names, or the caller's default (an ordinary key's own,
@@ -212,7 +213,11 @@ export const make = Effect.gen(function* () {
     })
     yield* sql`INSERT INTO workspaces ${sql.insert(workspace)}`
     if (input.credits !== 0) {
-      yield* Effect.catchTag(credits.add(id, input.credits, "first run"), "BalanceOutOfRange", Effect.die)
+      yield* Effect.catchTag(
+        credits.add(id, input.credits, { kind: "initial", note: "first run" }),
+        "BalanceOutOfRange",
+        Effect.die
+      )
     }
     return yield* Effect.catchTag(find(id), "WorkspaceNotFound", Effect.die)
   })
@@ -256,8 +261,8 @@ export const make = Effect.gen(function* () {
   const removal = WorkspaceRemoval.make(sql, random, yield* WorkspaceParts)
 
   const remove = Effect.fn("WorkspaceStore.remove")(
-    function* (organizationId: string, ref: string) {
-      yield* removal(yield* get(organizationId, ref))
+    function* (organizationId: string, ref: string, actor?: string) {
+      yield* removal(yield* get(organizationId, ref), actor)
     },
     sql.withTransaction,
     mapSqlError("WorkspaceStore.remove")

@@ -39,7 +39,7 @@ import * as Background from "../internal/Background.ts"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { type End, type Ended, LedgerStore } from "./LedgerStore.ts"
-import { itemsOf } from "../storage/sql/Page.ts"
+import * as Page from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { fromSql, mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as Credits from "./Credits.ts"
@@ -60,7 +60,7 @@ import {
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as LogEvent from "../log/LogEvent.ts"
 
-export { type Balance, BalanceOutOfRange, type CreditTotals } from "./Credits.ts"
+export { type Balance, BalanceOutOfRange, type CreditEntry, type CreditTotals } from "./Credits.ts"
 export { InsufficientCredits } from "./InsufficientCredits.ts"
 export type { Entry, Reservation } from "./Ledger.ts"
 export type {
@@ -131,15 +131,21 @@ export class Accounting extends Context.Service<
     /**
      * Adds to a workspace's balance and writes an entry to the credit ledger. A negative amount
      * subtracts and may leave the balance below zero. Returns null and changes nothing if the
-     * workspace does not exist.
+     * workspace does not exist. `actor` is the hash of the management key that does it.
      */
     readonly addCredits: (
       workspaceId: string,
       amount: MicroCredits.MicroCredits,
-      note?: string
+      note?: string,
+      actor?: string
     ) => Effect.Effect<Credits.Balance | null, Credits.BalanceOutOfRange | StorageError>
     /** A workspace's money, or null if the workspace does not exist. */
     readonly balanceOf: (workspaceId: string) => Effect.Effect<Credits.Balance | null, StorageError>
+    /** The credit ledger of a workspace, newest first. */
+    readonly creditLedger: (
+      workspaceId: string,
+      page: Page.Request
+    ) => Effect.Effect<Page.Page<Credits.CreditEntry>, Page.UnknownCursor | StorageError>
     /** The credits that were added and used, in one workspace or in all of an organization. */
     readonly creditsOf: (
       scope: { readonly workspaceId: string } | { readonly organizationId: string }
@@ -276,9 +282,9 @@ export const make = Effect.gen(function* () {
       yield* sql`SELECT * FROM usage_ledger WHERE (cost_micro > reserved_micro OR is_late = 1) AND is_late = 1
       ORDER BY settled_at DESC, id LIMIT ${maxListed}`
     return {
-      abandoned: yield* itemsOf(abandoned, reservations.read),
-      overruns: yield* itemsOf(overruns, entries.read),
-      late: yield* itemsOf(late, entries.read)
+      abandoned: yield* Page.itemsOf(abandoned, reservations.read),
+      overruns: yield* Page.itemsOf(overruns, entries.read),
+      late: yield* Page.itemsOf(late, entries.read)
     }
   }).pipe(mapSqlError("Accounting.reconciliation"))
 
@@ -325,8 +331,11 @@ export const make = Effect.gen(function* () {
         Effect.ensuring(ended(id)),
         Effect.uninterruptible
       ),
-    addCredits: (workspaceId, amount, note) =>
-      sql.withTransaction(credits.add(workspaceId, amount, note ?? null)).pipe(mapSqlError("Accounting.addCredits")),
+    addCredits: (workspaceId, amount, note, actor) =>
+      sql
+        .withTransaction(credits.add(workspaceId, amount, { kind: amount < 0 ? "correction" : "added", note, actor }))
+        .pipe(mapSqlError("Accounting.addCredits")),
+    creditLedger: (workspaceId, page) => credits.list(workspaceId, page).pipe(mapSqlError("Accounting.creditLedger")),
     creditsOf: (scope) => credits.totalsOf(scope).pipe(mapSqlError("Accounting.creditsOf")),
     balanceOf: (workspaceId) => credits.balanceOf(workspaceId).pipe(mapSqlError("Accounting.balanceOf")),
     reap,

@@ -2,13 +2,17 @@
  * The credits of workspaces. Only this module and the ledger write `balance_micro`, and only this
  * module writes `credit_ledger`.
  */
+import { LedgerKind } from "@model-gateway/core/Credits"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import { Clock, Data, Effect } from "effect"
+import { Clock, Data, Effect, Schema } from "effect"
 import type { SecureRandom } from "effect/crypto/SecureRandom"
+import { Model } from "effect/schema"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Page from "../storage/sql/Page.ts"
+import * as Table from "../storage/sql/Table.ts"
 
 /** All credits that were ever added, and those of them that were used. */
 export interface CreditTotals {
@@ -31,6 +35,28 @@ export class BalanceOutOfRange extends Data.TaggedError("BalanceOutOfRange")<{
 }> {
   override readonly message = "The balance would be larger than can be counted."
 }
+
+/** The table `credit_ledger`. Times are epoch milliseconds. */
+class StoredEntry extends Model.Class<StoredEntry>("CreditEntry")({
+  id: Table.constant(Schema.String),
+  workspaceId: Table.constant(Schema.String),
+  kind: Table.constant(Table.oneOf(LedgerKind, "added")),
+  amount: Table.constant(Table.MicroCredits),
+  /** The workspace's balance after the entry. */
+  balance: Table.constant(Table.MicroCredits),
+  note: Table.constantOrNull(Schema.String),
+  /** The hash of the management key. Null: the service itself, or not known. */
+  actor: Table.constantOrNull(Schema.String),
+  createdAt: Table.constant(Table.Whole)
+}) {}
+
+/** An entry of the credit ledger. */
+export interface CreditEntry extends StoredEntry {}
+
+/** Why credits are added, and who does it. Absent fields are null. */
+export type Reason = Pick<CreditEntry, "kind"> & Table.Change<Pick<CreditEntry, "note" | "actor">>
+
+const entries = Table.make(StoredEntry, { amount: "amount_micro", balance: "balance_micro" })
 
 const balanceRow = (row: Row): Balance => {
   const total = Dialect.int(row, "balance_micro")
@@ -77,7 +103,7 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"]) => {
   const add = Effect.fnUntraced(function* (
     workspaceId: string,
     amount: MicroCredits.MicroCredits,
-    note: string | null
+    reason: Reason
   ): Effect.fn.Return<Balance | null, BalanceOutOfRange | SqlError> {
     const now = yield* Clock.currentTimeMillis
     const [row] = yield* sql`UPDATE workspaces SET balance_micro = balance_micro + ${amount}, updated_at = ${now}
@@ -87,16 +113,35 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"]) => {
       return (yield* balanceOf(workspaceId)) === null ? null : yield* new BalanceOutOfRange({ workspaceId })
     }
     const after = balanceRow(row)
-    yield* sql`INSERT INTO credit_ledger ${sql.insert({
+    const entry = entries.insert({
+      ...reason,
       id: yield* random.uuidV7(),
-      workspace_id: workspaceId,
-      amount_micro: amount,
-      balance_micro: after.balance,
-      note,
-      created_at: now
-    })}`
+      workspaceId,
+      amount,
+      balance: after.balance,
+      // Once the row of the workspace is locked, so that entries are in the order of their balances.
+      createdAt: yield* Clock.currentTimeMillis
+    })
+    yield* sql`INSERT INTO credit_ledger ${sql.insert(entry)}`
     return after
   })
 
-  return { balanceOf, totalsOf, add }
+  /** The ledger of a workspace, newest first. */
+  const list = (workspaceId: string, page: Page.Request) =>
+    Page.read(
+      {
+        start: Page.newestFirst,
+        createdAt: (after) =>
+          Page.createdAt(
+            sql`SELECT created_at FROM credit_ledger WHERE id = ${after} AND workspace_id = ${workspaceId}`
+          ),
+        rows: ({ createdAt, name }, limit) => sql`SELECT * FROM credit_ledger
+          WHERE workspace_id = ${workspaceId} AND (created_at, id) < (${createdAt}, ${name})
+          ORDER BY created_at DESC, id DESC LIMIT ${limit}`,
+        item: entries.read
+      },
+      page
+    )
+
+  return { balanceOf, totalsOf, add, list }
 }

@@ -99,8 +99,9 @@ const make = Effect.gen(function* () {
   })
 
   const remove = Effect.fnUntraced(function* (id: string) {
+    const { hash: actor, organizationId } = (yield* currentCaller).key
     yield* workspaces
-      .remove(yield* organization, id)
+      .remove(organizationId, id, actor)
       .pipe(orUnavailable, Effect.catchTag("WorkspaceNotFound", orMissing), Effect.catchTag("WorkspaceInUse", refuse))
     return { deleted: true as const }
   })
@@ -110,8 +111,11 @@ const make = Effect.gen(function* () {
     request: typeof Workspaces.AddCreditsRequest.Type,
     idempotencyKey: string | undefined
   ) {
-    const organizationId = yield* organization
+    const { hash: actor, organizationId } = (yield* currentCaller).key
     const amount = yield* CreditAmount.fromWire("amount", request.amount)
+    if (amount < 0 && request.note === undefined) {
+      return yield* invalid([{ path: "note", message: "Expected a note, because the amount is negative" }])
+    }
     // Check the organization first: accounting finds workspaces of any organization by their id.
     const { id } = yield* found(workspaces.get(organizationId, ref))
     return yield* IdempotentRequest.onceInTransaction(
@@ -123,7 +127,7 @@ const make = Effect.gen(function* () {
         encode
       },
       Effect.gen(function* () {
-        const balance = yield* orUnavailable(accounting.addCredits(id, amount, request.note)).pipe(
+        const balance = yield* orUnavailable(accounting.addCredits(id, amount, request.note, actor)).pipe(
           Effect.catchTag("BalanceOutOfRange", (error) =>
             Effect.fail(invalid([{ path: "amount", message: error.message }]))
           )

@@ -420,6 +420,35 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
       expect(yield* accounting.balanceOf(payer.workspaceId)).toMatchObject({ balance: 1000 })
     }).pipe(Effect.provide(layer))
   )
+
+  it.effect("lists what was added and corrected, newest first, with the balance after each", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(100)
+      const { workspaceId } = payer
+      yield* accounting.addCredits(workspaceId, micro(900), "gift", "some-key")
+      yield* accounting.settle(yield* reserve("gen-1", payer, 400), outcome(250))
+      yield* accounting.addCredits(workspaceId, micro(-950), "not a gift", "some-key")
+      yield* accounting.addCredits(workspaceId, micro(5))
+      const all = yield* accounting.creditLedger(workspaceId, {})
+      expect(all.hasMore).toBe(false)
+      expect(all.items).toMatchObject([
+        { kind: "added", amount: 5, balance: -195, note: null, actor: null },
+        { kind: "correction", amount: -950, balance: -200, note: "not a gift", actor: "some-key" },
+        { kind: "added", amount: 900, balance: 1000, note: "gift", actor: "some-key" },
+        { kind: "initial", amount: 100, balance: 100, note: "first run", actor: null }
+      ])
+      const first = yield* accounting.creditLedger(workspaceId, { limit: 3 })
+      expect(first).toEqual({ items: all.items.slice(0, 3), hasMore: true })
+      expect(yield* accounting.creditLedger(workspaceId, { after: first.items[2]?.id })).toEqual({
+        items: all.items.slice(3),
+        hasMore: false
+      })
+      expect((yield* accounting.creditLedger("nowhere", {})).items).toEqual([])
+      const unknown = yield* Effect.flip(accounting.creditLedger("nowhere", { after: all.items[0]?.id }))
+      expect(unknown._tag).toBe("UnknownCursor")
+    }).pipe(Effect.provide(layer))
+  )
 })
 
 /**

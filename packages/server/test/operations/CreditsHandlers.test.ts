@@ -1,13 +1,19 @@
-import { Response } from "@model-gateway/core/Credits"
+import { LedgerResponse, Response } from "@model-gateway/core/Credits"
 import { expect, it } from "@effect/vitest"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import { Effect, Schema } from "effect"
+import * as Workspaces from "@model-gateway/core/Workspaces"
+import { Effect, Redacted, Schema } from "effect"
+import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import { envelopeOf, inSet, issuePaths, post } from "../TestEnvelope.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
 
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Response), { onExcessProperty: "error" })
+
+const decodeLedger = Schema.decodeUnknownSync(Schema.fromJsonString(LedgerResponse), { onExcessProperty: "error" })
+
+const decodeWorkspace = Schema.decodeUnknownSync(Schema.fromJsonString(Workspaces.Response))
 
 const path = "/api/v1/credits"
 
@@ -37,6 +43,60 @@ it.layer(layer(), { excludeTestServices: true })("GET /credits", (it) => {
       const deleted = yield* ask(`/api/v1/workspaces/${other.id}`, { key: managementKey, method: "DELETE" })
       expect(deleted.status).toBe(200)
       expect(yield* read()).toEqual(all)
+    })
+  )
+
+  it.effect("has a ledger of what was added, corrected and moved, and by which key", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key, workspace } = yield* TestGateway
+      const read = (query: string) =>
+        Effect.map(ask(`${path}/ledger${query}`, { key }), (answer) => {
+          inSet("listCreditLedger", answer)
+          return decodeLedger(answer.text)
+        })
+      const made = yield* post("/api/v1/workspaces", { name: "Ledger", slug: "ledger" }, { key })
+      const { id } = decodeWorkspace(made.text).data
+      const change = (body: unknown) => post("/api/v1/workspaces/ledger/credits", body, { key })
+      expect((yield* change({ amount: 25, note: "Invoice 1017" })).status).toBe(200)
+      for (const amount of [0, 1e9 + 1, -1e9 - 1]) {
+        expect(issuePaths(yield* change({ amount, note: "n" }))).toEqual(["amount"])
+      }
+      const bare = yield* change({ amount: -5 })
+      expect([bare.status, issuePaths(bare)]).toEqual([400, ["note"]])
+      const corrected = yield* change({ amount: -30.000001, note: "Invoice 1017 was void" })
+      expect([corrected.status, decodeWorkspace(corrected.text).data.credits]).toEqual([200, -5.000001])
+
+      const { hash } = (yield* (yield* KeyStore).authenticate(Redacted.make(key))).key
+      const { data, has_more } = yield* read(`?workspace_id=${id}`)
+      expect(has_more).toBe(false)
+      const entry = { workspace_id: id, actor: hash }
+      expect(data).toMatchObject([
+        { ...entry, kind: "correction", amount: -30.000001, balance: -5.000001, note: "Invoice 1017 was void" },
+        { ...entry, kind: "added", amount: 25, balance: 25, note: "Invoice 1017" }
+      ])
+      expect(yield* read(`?workspace_id=${id}&limit=1`)).toEqual({ data: data.slice(0, 1), has_more: true })
+      expect(yield* read(`?workspace_id=${id}&after=${data[0]?.id}`)).toEqual({ data: data.slice(1), has_more: false })
+      const unknown = yield* ask(`${path}/ledger?after=${data[0]?.id}`, { key })
+      expect([unknown.status, issuePaths(unknown)]).toEqual([400, ["after"]])
+
+      expect((yield* ask("/api/v1/workspaces/ledger", { key, method: "DELETE" })).status).toBe(200)
+      expect((yield* read(`?workspace_id=${id}`)).data[0]).toMatchObject({
+        ...entry,
+        kind: "moved",
+        amount: 5.000001,
+        balance: 0
+      })
+      // Without a workspace, it is the ledger of the default one.
+      expect((yield* read("")).data[0]).toMatchObject({
+        kind: "moved",
+        workspace_id: workspace.id,
+        amount: -5.000001,
+        actor: hash
+      })
+      expect((yield* read("")).data.at(-1)).toMatchObject({ kind: "initial", actor: null })
+      const ordinary = yield* ask(`${path}/ledger`)
+      expect(ordinary.status).toBe(403)
+      inSet("listCreditLedger", ordinary)
     })
   )
 

@@ -426,6 +426,27 @@ export const creditsResponse: Credits.Response = { data: credits }
  * @category samples
  * @since 0.1.0
  */
+export const creditLedgerEntry: Credits.LedgerEntry = {
+  id: "019ab1c2-3d4e-7f50-8123-456789abcdee",
+  created_at: timestamp,
+  workspace_id: workspace.id,
+  kind: "added",
+  amount: 25,
+  balance: 100,
+  note: "Invoice 1017",
+  actor: null
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const creditLedgerResponse: Credits.LedgerResponse = { data: [creditLedgerEntry], has_more: false }
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const addCreditsRequest: Workspaces.AddCreditsRequest = { amount: 25 }
 
 /**

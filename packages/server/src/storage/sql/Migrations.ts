@@ -14,6 +14,7 @@ import * as Dialect from "./Dialect.ts"
 import { IsMigrating } from "./IsMigrating.ts"
 import * as AnswersByArrival from "./migrations/AnswersByArrival.ts"
 import * as Baseline from "./migrations/Baseline.ts"
+import * as CreditLedger from "./migrations/CreditLedger.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
 import * as TraceParent from "./migrations/TraceParent.ts"
 import * as UsageDaysOfBatches from "./migrations/UsageDaysOfBatches.ts"
@@ -30,7 +31,8 @@ export const migrations: Migrations = {
   "0003_trace_parent": TraceParent.migration,
   "0004_usage_days_of_batches": UsageDaysOfBatches.migration,
   "0005_answers_by_arrival": AnswersByArrival.migration,
-  "0006_usage_days_of_one": UsageDaysOfOne.migration
+  "0006_usage_days_of_one": UsageDaysOfOne.migration,
+  "0007_credit_ledger": CreditLedger.migration
 }
 
 /**
