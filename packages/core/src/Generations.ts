@@ -23,6 +23,7 @@ import {
   Status
 } from "./internal/generation.ts"
 import * as Operation from "./Operation.ts"
+import { Known } from "./Trace.ts"
 
 export {
   ProviderAttempt,
@@ -56,6 +57,11 @@ export const Entry = Schema.Struct({
   request_id: Schema.optionalKey(orNull.string),
   /** The end user whom the request names in its `user`. Null: none. */
   external_user: orNull.string,
+  /**
+   * The keys of the request's `trace` that have a meaning, as far as they have at most 256
+   * characters. Other keys are not kept. Null: none.
+   */
+  trace: Schema.optionalKey(Schema.NullOr(Known)),
   /** `rerank`, `transcription` or `video`. */
   operation: Schema.String,
   /** The model of the request. */
@@ -63,6 +69,12 @@ export const Entry = Schema.Struct({
   status: Status,
   /** The HTTP status of the error that the caller got; 499 if the caller disconnected. */
   error_status: Schema.NullOr(Schema.Int),
+  /**
+   * The message of the error that the caller got, or the error of the video job, at most 500
+   * characters. If it says what a provider wrote about the request, only the part before that is
+   * kept, because it may quote the request. Null: there was none.
+   */
+  error_message: Schema.optionalKey(orNull.string),
   /** The provider that served it, or the last one that was tried. */
   provider: orNull.string,
   /** The model as the provider names it. */
@@ -139,9 +151,11 @@ const exampleGeneration = (): typeof Generation.Encoded => ({
   workspace_id: "6b1f3c1e-3b0a-4c55-9f0e-2d5a7c9e1b11",
   request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e110",
   external_user: "customer-17",
+  trace: { trace_id: "checkout-7", span_name: "rank" },
   upstream_inference_cost: null,
   status: "completed",
   error_status: null,
+  error_message: null,
   attempts: [exampleAttempt()],
   ...fixed
 })
@@ -239,10 +253,12 @@ export const listGenerationsEndpoint = Operation.endpoint(listGenerationsOperati
             key_hash: "3f7a9c…",
             request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e110",
             external_user: "customer-17",
+            trace: { trace_id: "checkout-7", span_name: "rank" },
             operation: "rerank",
             model: "cohere/rerank-v3.5",
             status: "completed",
             error_status: null,
+            error_message: null,
             provider: "cohere",
             upstream_model: "rerank-v3.5",
             video_id: null,

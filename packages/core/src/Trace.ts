@@ -32,6 +32,20 @@ const known = {
 }
 
 /**
+ * The keys of {@link Metadata} that have a defined meaning.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const Known = Schema.Struct(known)
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type Known = { [Field in keyof typeof Known.Type]: (typeof Known.Type)[Field] }
+
+/**
  * Tracing metadata. Five keys have a defined meaning. At most 64 additional keys are passed
  * unchanged to the configured broadcast destinations. A name has at most 128 characters, a value
  * takes at most 8 KiB as JSON, and all of it at most 64 KiB.

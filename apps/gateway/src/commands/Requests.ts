@@ -130,6 +130,7 @@ const fields = (entry: Entry, slugOf: (id: string) => string): string =>
       ["operation", entry.operation],
       ["model", entry.model],
       ["result", resultText(entry)],
+      ...(typeof entry.error_message === "string" ? [["message", entry.error_message] as const] : []),
       ["provider", entry.provider ?? "none"],
       ["model there", entry.upstream_model ?? "none"],
       ["cost", `${entry.cost} credits${entry.is_byok ? ", billed to the owner of the provider key" : ""}`],
@@ -137,6 +138,7 @@ const fields = (entry: Entry, slugOf: (id: string) => string): string =>
       ["workspace", slugOf(entry.workspace_id)],
       ["key", entry.key_hash],
       ["end user", entry.external_user ?? "none"],
+      ...Object.entries(entry.trace ?? {}).map(([name, value]) => [name.replaceAll("_", " "), value] as const),
       ...(entry.video_id === null ? [] : [["video job", entry.video_id] as const]),
       ...Object.entries(entry.usage).map(([name, count]) => [name.replaceAll("_", " "), String(count)] as const)
     ]),

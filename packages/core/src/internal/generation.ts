@@ -14,6 +14,7 @@ import {
 import { generationFields } from "../dialect/generationFields.ts"
 import { Timestamp } from "../Identifiers.ts"
 import * as Operation from "../Operation.ts"
+import { Known } from "../Trace.ts"
 
 /**
  * How a request ended. `cancelled`: the caller cancelled the video job, or disconnected. `expired`:
@@ -133,6 +134,8 @@ export const Generation = Schema.Struct({
   request_id: Schema.optionalKey(orNull.string),
   /** The end user whom the request names in its `user`. Null: none. */
   external_user: orNull.string,
+  /** See `trace` in the list of requests. */
+  trace: Schema.optionalKey(Schema.NullOr(Known)),
   /** What the caller's provider account was billed, in credits. Null unless `is_byok`. */
   upstream_inference_cost: orNull.number,
   ...generationFields,
@@ -140,6 +143,8 @@ export const Generation = Schema.Struct({
   status: Status,
   /** The HTTP status of the error that the caller got; 499 if the caller disconnected. */
   error_status: Schema.NullOr(Schema.Int),
+  /** See `error_message` in the list of requests. */
+  error_message: Schema.optionalKey(orNull.string),
   /** The attempts at providers as the request log has them. */
   attempts: Schema.Array(ProviderAttempt)
 })

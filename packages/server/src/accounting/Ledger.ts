@@ -7,8 +7,9 @@
  * migration.
  */
 import { Status } from "@model-gateway/core/Generations"
+import * as Trace from "@model-gateway/core/Trace"
 import { maxCount } from "@model-gateway/offers/Pricing"
-import { Option, Schema, SchemaGetter } from "effect"
+import { Option, Schema, SchemaGetter, Struct } from "effect"
 import { Model } from "effect/schema"
 import * as Table from "../storage/sql/Table.ts"
 import * as ProviderAttempt from "./ProviderAttempt.ts"
@@ -83,6 +84,35 @@ const Counts = Schema.NullOr(Schema.String).pipe(
   })
 )
 
+/** The longest message that is stored. */
+const maxMessage = 500
+
+const Message = Schema.NullOr(Schema.String).pipe(
+  Schema.decodeTo(Schema.NullOr(Schema.String), {
+    decode: SchemaGetter.passthrough(),
+    encode: SchemaGetter.transform((text) => (text === null ? null : storable(text.slice(0, maxMessage))))
+  })
+)
+
+/** The longest value of a request's trace that is stored. */
+const maxTraceValue = 256
+
+const decodeTrace = Schema.decodeUnknownOption(Schema.fromJsonString(Trace.Known))
+
+/** What is stored of a request's trace, as JSON. Null if there is nothing. */
+const traceJson = (trace: Trace.Known): string | null => {
+  const names = Struct.keys(Trace.Known.fields).filter((name) => (trace[name]?.length ?? Infinity) <= maxTraceValue)
+  return names.length === 0 ? null : JSON.stringify(Struct.pick(trace, names))
+}
+
+/** Keys without a meaning are not stored: callers may put anything there. */
+const StoredTrace = Schema.NullOr(Schema.String).pipe(
+  Schema.decodeTo(Schema.NullOr(Schema.toType(Trace.Known)), {
+    decode: SchemaGetter.transform((json) => (json === null ? null : Option.getOrNull(decodeTrace(json)))),
+    encode: SchemaGetter.transform((trace) => (trace === null ? null : traceJson(trace)))
+  })
+)
+
 /** A column that a new row may leave out. */
 const optional = <S extends Schema.Top>(schema: S) => Model.Field({ select: schema, insert: Schema.optional(schema) })
 
@@ -91,6 +121,10 @@ const result = {
   status: Table.oneOf(Status, "failed"),
   /** The HTTP status of the error that the caller got, if it got one. */
   errorStatus: Table.constantOrNull(Table.Whole),
+  /** The message of that error, or of the job's, without what may quote the request. */
+  errorMessage: optional(Message),
+  /** What the request says for tracing. */
+  trace: optional(StoredTrace),
   /** The provider that served it, or the last one that was tried. Null if none was. */
   provider: optional(EmptyAsNull),
   upstreamModel: optional(EmptyAsNull),
@@ -127,6 +161,8 @@ export const toContract = (entry: Entry) => ({
   model: entry.model,
   status: entry.status,
   error_status: entry.errorStatus,
+  error_message: entry.errorMessage,
+  trace: entry.trace,
   provider: entry.provider,
   upstream_model: entry.upstreamModel,
   is_byok: entry.isByok
@@ -172,10 +208,10 @@ export const reservationRow = (reservation: NewReservation): Record<string, unkn
 export const resultRow = (result: Result): Record<string, unknown> => ({ ...noResult, ...entries.insertSome(result) })
 
 /**
- * The name of an end user as it is stored and searched. Postgres stores neither U+0000 nor half a
+ * A text of a request as it is stored and searched. Postgres stores neither U+0000 nor half a
  * character pair, and no request fails because of the name of its end user.
  */
-export const storedUser = (user: string): string => user.toWellFormed().replaceAll("\u0000", "\ufffd")
+export const storable = (text: string): string => text.toWellFormed().replaceAll("\u0000", "\ufffd")
 
 /** The maximum number of rows of a list for an operator. */
 export const maxListed = 1000

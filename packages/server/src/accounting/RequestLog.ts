@@ -15,7 +15,7 @@ import * as Dialect from "../storage/sql/Dialect.ts"
 import { itemsOf, UnknownCursor } from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-import { entries, type Entry, storedUser } from "./Ledger.ts"
+import { entries, type Entry, storable } from "./Ledger.ts"
 
 /** Which entries to list. Times are epoch milliseconds. */
 export interface Filter {
@@ -154,7 +154,7 @@ export const make = Effect.gen(function* () {
       ...equal("request_id", requestId),
       ...equal("workspace_id", workspaceId),
       ...equal("key_hash", keyHash),
-      ...equal("external_user", user === undefined ? undefined : storedUser(user)),
+      ...equal("external_user", user === undefined ? undefined : storable(user)),
       ...equal("operation", operation),
       ...equal("model", model),
       ...equal("provider", provider),

@@ -1,7 +1,7 @@
 /** The requests and responses of accounting for one paid request. */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Effect } from "effect"
-import { type NewReservation, type Reservation, type Result, storedUser } from "./Ledger.ts"
+import { type NewReservation, type Reservation, type Result, storable } from "./Ledger.ts"
 import type { AnswerRow, End } from "./LedgerStore.ts"
 
 /**
@@ -44,7 +44,7 @@ export interface Ending extends Pick<Reserved, "id">, Partial<Pick<Reserved, "wo
  * The result of a request that was served. The cost is at least 0, and charged in full, even above
  * the reserved amount; `reconciliation` lists such overruns.
  */
-export interface Outcome extends Omit<Result, "status" | "errorStatus"> {
+export interface Outcome extends Omit<Result, "status" | "errorStatus" | "errorMessage"> {
   readonly provider: string
   readonly upstreamModel: string
   /** What it cost, if that is more than is charged, for the log. Default: the cost. */
@@ -97,7 +97,7 @@ export const toWrite = (
   ...payer,
   state: "open",
   owner: request.jobId === undefined ? owner : null,
-  externalUser: user === undefined ? null : storedUser(user),
+  externalUser: user === undefined ? null : storable(user),
   isByok,
   // Only one of both costs is charged. If BYOK usage counts toward the limit, both together reserve
   // the larger one.

@@ -168,9 +168,16 @@ const payerOf = ({ ephemeral, guardrail, key }: Caller): Payer => ({
 /** The status that servers commonly log for a caller that disconnected before the answer. */
 const disconnected = 499
 
-/** The HTTP status of a failure. */
-const statusOf = (cause: Cause.Cause<unknown>): number =>
-  Cause.hasInterruptsOnly(cause) ? disconnected : classify(errorOf(cause)).failure.status
+/** How paid work failed, as the caller sees it. */
+const failureOf = (cause: Cause.Cause<unknown>): { readonly status: number; readonly message?: string } =>
+  Cause.hasInterruptsOnly(cause) ? { status: disconnected } : classify(errorOf(cause)).failure
+
+/**
+ * The message for the request log. What a provider writes about a request may quote it, so only the
+ * part before that is kept.
+ */
+const loggedOf = (message: string | undefined, last: ProviderAttempt | undefined): string | undefined =>
+  last?.outcome === "InvalidRequest" || last?.outcome === "InputTooLarge" ? message?.split(": ", 1)[0] : message
 
 /** The only log entry that names an end user. Operators see it at the level of debugging. */
 const logUser = (id: string, operation: string, user: string): Effect.Effect<void> =>
@@ -313,11 +320,13 @@ export const make = Effect.gen(function* () {
       Effect.succeed({ exit: Exit.failCause(cause), attempts: [] })
     )
     if (Exit.isFailure(exit)) {
-      const errorStatus = statusOf(exit.cause)
+      const { message, status: errorStatus } = failureOf(exit.cause)
       const last = attempts.at(-1)
       const failure = {
         status: errorStatus === disconnected ? ("cancelled" as const) : ("failed" as const),
         errorStatus,
+        errorMessage: loggedOf(message, last),
+        trace: request.trace,
         provider: last?.provider,
         isByok: last === undefined ? undefined : last.is_byok === true,
         attempts
@@ -330,7 +339,7 @@ export const make = Effect.gen(function* () {
     }
     const { cover, outcome: charge } = yield* covered(request, exit.value.outcome)
     const answer = exit.value.answer(charge.cost)
-    const outcome = { ...charge, attempts }
+    const outcome = { ...charge, attempts, trace: request.trace }
     const rows = {
       answer: yield* keep.row(answer),
       event: yield* report(request, reservation, outcome)

@@ -6,11 +6,18 @@ import { Duration, Effect, Random } from "effect"
 import type { ObjectStoreError } from "../objects/ObjectStore.ts"
 import type { TooMuchVideo, VideoTooSlow } from "./VideoDownload.ts"
 
-/** What to do after a failure. `error` is shown to the caller if the job fails because of it. */
-export interface RetryDecision {
+/** Why a job fails. */
+export interface Explanation {
+  /** Shown to the caller. */
+  readonly error: string
+  /** What the request log says, if `error` may quote the request. Default: `error`. */
+  readonly logged?: string | undefined
+}
+
+/** What to do after a failure, and how it is explained if the job fails because of it. */
+export interface RetryDecision extends Explanation {
   /** Whether a later retry may succeed. */
   readonly isRetryable: boolean
-  readonly error: string
   readonly retryAfter?: Duration.Duration | undefined
   /** Consecutive failures after which the job fails. Default: as many as the worker allows. */
   readonly maxFailures?: number | undefined
@@ -23,6 +30,7 @@ export const ofSubmission = (reason: Reason, isByok: boolean): RetryDecision => 
   switch (reason._tag) {
     case "InvalidRequest":
     case "InputTooLarge":
+      return { isRetryable: false, error: reason.message, logged: "the provider refused the request" }
     case "Simulated":
       return { isRetryable: false, error: reason.message }
     case "UnknownModel":

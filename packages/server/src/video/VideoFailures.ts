@@ -44,9 +44,9 @@ export const make = (
   removeVideos: (job: VideoJob) => Effect.Effect<void>,
   maxFailures: number
 ) => {
-  /** Fails the job. `error` is shown to the caller. */
-  const failJob = Effect.fnUntraced(function* (job: VideoJob, error: string) {
-    const failed = yield* jobs.fail(job, error)
+  /** Fails the job. */
+  const failJob = Effect.fnUntraced(function* (job: VideoJob, { error, logged }: RetryDecision.Explanation) {
+    const failed = yield* jobs.fail(job, error, logged)
     if (failed === null) return
     yield* Metrics.jobEntered(failed.status)
     if (job.handle !== null) yield* removeVideos(job)
@@ -64,7 +64,7 @@ export const make = (
         provider: job.provider,
         upstream_model: job.upstreamModel
       }
-    ).pipe(Effect.andThen(failJob(job, RetryDecision.lostAnswer(job.provider))))
+    ).pipe(Effect.andThen(failJob(job, { error: RetryDecision.lostAnswer(job.provider) })))
 
   /**
    * Retries at the same provider, and not before `pollInterval`, or fails the job. `failures`
@@ -77,7 +77,7 @@ export const make = (
     pollInterval: Duration.Duration = Duration.zero
   ) {
     const isGivenUp = !decision.isRetryable || failures >= (decision.maxFailures ?? maxFailures)
-    if (isGivenUp) return yield* failJob(job, decision.error)
+    if (isGivenUp) return yield* failJob(job, decision)
     const delay = Duration.max(RetryDecision.backoff(failures, decision.retryAfter), pollInterval)
     yield* jobs.postpone(job, yield* RetryDecision.jittered(delay), failures)
   })
@@ -92,9 +92,9 @@ export const make = (
     decision: RetryDecision.RetryDecision
   ) {
     const next = VideoCandidate.nextCandidate(job, !decision.isRetryable)
-    if (next === undefined) return yield* failJob(job, decision.error)
+    if (next === undefined) return yield* failJob(job, decision)
     if (!next.startsOver) return yield* jobs.reroute(job, next, Duration.zero, failures)
-    if (failures + 1 >= maxFailures) return yield* failJob(job, decision.error)
+    if (failures + 1 >= maxFailures) return yield* failJob(job, decision)
     const delay = yield* RetryDecision.jittered(RetryDecision.backoff(failures + 1, decision.retryAfter))
     yield* jobs.reroute(job, next, delay, failures + 1)
   })

@@ -39,6 +39,8 @@ export const pollDelay = (
     Duration.max(pollInterval, Duration.min(retryAfter, RetryDecision.maxRetryAfter))
   )
 
+const notMade = "the provider could not make the video"
+
 /** What the worker uses for its other jobs too. */
 export interface Options {
   readonly jobs: VideoJobs["Service"]
@@ -106,11 +108,11 @@ export const make = ({ failures: { failJob, retry }, jobs, signals, timed, unles
         warned = { ...job, candidates }
       }
       if (status.status === "completed") {
-        if (status.outputs === 0) return yield* failJob(job, "the provider finished the job without a video")
+        if (status.outputs === 0) return yield* failJob(job, { error: "the provider finished the job without a video" })
         return yield* finish(job, upstream, status.outputs, status.charge, failures)
       }
       if (status.status === "failed") {
-        return yield* failJob(job, SafeMessage.make(status.message) ?? "the provider could not make the video")
+        return yield* failJob(job, { error: SafeMessage.make(status.message) ?? notMade, logged: notMade })
       }
       yield* changed.close
       const reached = status.progress === undefined ? progress : Math.min(1, Math.max(0, status.progress))

@@ -97,8 +97,11 @@ export interface VideoTransitions {
     charge: Charge,
     cost?: MicroCredits.MicroCredits
   ) => Effect.Effect<VideoJob | null, StorageError>
-  /** `failed`: releases the reservation. `error` is shown to the caller. */
-  readonly fail: (seen: Seen, error: string) => Effect.Effect<VideoJob | null, StorageError>
+  /**
+   * `failed`: releases the reservation. `error` is shown to the caller, `logged` (default: the same)
+   * in the request log.
+   */
+  readonly fail: (seen: Seen, error: string, logged?: string) => Effect.Effect<VideoJob | null, StorageError>
   /** `expired`: releases the reservation. */
   readonly expire: (seen: Seen) => Effect.Effect<VideoJob | null, StorageError>
   /**
@@ -114,8 +117,15 @@ export interface VideoTransitions {
 }
 
 /** What the request log shows of a job that was not completed. */
-const failureOf = (job: VideoJob, status: Failure["status"]): Failure => ({
+const failureOf = (
+  job: VideoJob,
+  status: Failure["status"],
+  request: typeof Request.Type | undefined,
+  errorMessage?: string
+): Failure => ({
   status,
+  errorMessage,
+  trace: request?.trace,
   provider: job.provider,
   upstreamModel: job.upstreamModel,
   isByok: job.isByok,
@@ -154,10 +164,13 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
    * request: nothing reads its prompt and images after that, unless the submission must be repeated
    * to learn the upstream's handle.
    */
-  const ended = Effect.fnUntraced(function* (job: VideoJob, usage: Readonly<Record<string, number>>) {
+  const ended = Effect.fnUntraced(function* (
+    job: VideoJob,
+    request: typeof Request.Type | undefined,
+    usage: Readonly<Record<string, number>>
+  ) {
     const type = VideoEvent.typeOf(job.status)
     if (type === undefined) return
-    const request = yield* describedOf(job.id)
     yield* outbox.write(VideoEvent.make(type, job, request, usage, basePath))
     const delivery = VideoEvent.toDelivery(type, job, basePath)
     if (delivery !== undefined) yield* webhooks.write(delivery)
@@ -173,7 +186,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
     where: Partial<Seen> & { readonly id: string; readonly workspaceId?: string },
     to: Status | undefined,
     change: Change,
-    withinTransaction: (job: VideoJob) => Effect.Effect<void, StorageError>,
+    withinTransaction: (job: VideoJob, request: typeof Request.Type | undefined) => Effect.Effect<void, StorageError>,
     usage: Readonly<Record<string, number>> = {}
   ) =>
     sql
@@ -197,8 +210,9 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
             ])} RETURNING *`
           if (row === undefined) return null
           const job = fromRow(row)
-          yield* withinTransaction(job)
-          yield* ended(job, usage)
+          const request = isFinal(job.status) ? yield* describedOf(job.id) : undefined
+          yield* withinTransaction(job, request)
+          yield* ended(job, request, usage)
           yield* sql.afterCommit(signals.notify(job.id))
           return job
         })
@@ -214,9 +228,9 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
    * Releases the reservation. A separate wake-up cancels the job at an upstream that may still be
    * working.
    */
-  const release = (status: Failure["status"]) => (job: VideoJob) =>
+  const release = (status: Failure["status"]) => (job: VideoJob, request: typeof Request.Type | undefined) =>
     Effect.andThen(
-      accounting.release({ id: job.reservationId }, failureOf(job, status)),
+      accounting.release({ id: job.reservationId }, failureOf(job, status, request)),
       job.handle === null ? Effect.void : wake()(job)
     )
 
@@ -288,7 +302,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
         seen,
         "completed",
         { outputs, cost },
-        (job) =>
+        (job, request) =>
           Effect.asVoid(
             accounting.settle(
               { id: job.reservationId },
@@ -298,6 +312,7 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
                 provider: job.provider,
                 upstreamModel: job.upstreamModel,
                 usage,
+                trace: request?.trace,
                 isByok: job.isByok,
                 attempts: VideoAttempts.atEnd(job)
               }
@@ -307,9 +322,9 @@ export const make = Effect.fnUntraced(function* ({ get, requestOf }: Reads) {
       )
   )
 
-  const fail = Effect.fn("VideoJobs.fail")((seen: Seen, error: string) =>
-    move("VideoJobs.fail", JobStatus.sourcesOf("failed"), seen, "failed", { error }, (job) =>
-      Effect.asVoid(accounting.release({ id: job.reservationId }, failureOf(job, "failed")))
+  const fail = Effect.fn("VideoJobs.fail")((seen: Seen, error: string, logged: string = error) =>
+    move("VideoJobs.fail", JobStatus.sourcesOf("failed"), seen, "failed", { error }, (job, request) =>
+      Effect.asVoid(accounting.release({ id: job.reservationId }, failureOf(job, "failed", request, logged)))
     )
   )
 

@@ -202,7 +202,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     }
     if (reason !== undefined)
       yield* VideoFailures.note(job, "A video job was not accepted upstream", new UpstreamError({ reason }))
-    if (outcome._tag === "NotTaken" && outcome.isFinal) return yield* failJob(job, decision.error)
+    if (outcome._tag === "NotTaken" && outcome.isFinal) return yield* failJob(job, decision)
     if (outcome._tag === "Unknown" && !isRepeatable) return yield* failLost(job)
     yield* outcome._tag === "Unknown" || mayHaveIt
       ? retry(job, failures + 1, decision)
@@ -243,7 +243,8 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const advance = Effect.fnUntraced(function* (job: VideoJob, { failures }: Message, deliveries: number) {
     if (yield* isOverdue(job)) return yield* Effect.flatMap(jobs.expire(job), entered)
     if (job.status === "pending") return yield* Effect.flatMap(jobs.start(job), entered)
-    if (deliveries > maxDeliveries) return yield* failJob(job, `the job was given up after ${maxDeliveries} attempts`)
+    if (deliveries > maxDeliveries)
+      return yield* failJob(job, { error: `the job was given up after ${maxDeliveries} attempts` })
     if (job.handle === null) return yield* withSlot(job, failures, (slot) => submit(job, slot, failures))
     const { handle } = job
     yield* withSlot(
@@ -251,7 +252,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       failures,
       Effect.fnUntraced(function* (slot) {
         const candidate = yield* candidateOf(job)
-        if (candidate === undefined) return yield* failJob(job, VideoCandidate.goneError(job))
+        if (candidate === undefined) return yield* failJob(job, { error: VideoCandidate.goneError(job) })
         const submitted = { handle, request: yield* requestFor(job) }
         yield* follow(job, slot, { ...candidate, submitted }, failures)
       })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import type * as Trace from "@model-gateway/core/Trace"
 import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
@@ -92,6 +93,32 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
       expect(yield* idsOf("nobody")).toEqual([])
       expect((yield* log.get({ organizationId }, "gen-ada"))?.externalUser).toBe("ada")
       expect((yield* log.get({ organizationId }, "gen-none"))?.externalUser).toBeNull()
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("has the error of a request and what it says for tracing, within bounds", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const log = yield* RequestLog.RequestLog
+      const sql = yield* SqlClient
+      const { organizationId, payer } = yield* payerWith(10_000)
+      const detailsOf = (id: string) =>
+        Effect.map(log.get({ organizationId }, id), (entry) => [entry?.errorMessage, entry?.trace])
+      const failure = { status: "failed", errorStatus: 502 } as const
+      const known = { trace_id: "t".repeat(256), span_name: "a\u0000\ud800" }
+      const others: Trace.Metadata = { tenant: "acme" }
+      const trace = { ...known, trace_name: "n".repeat(257), tenant: "acme", other: { prompt: "tea" } }
+      yield* accounting.settle(yield* reserve("gen-served", payer, 100), { ...outcome(10), trace })
+      expect(yield* detailsOf("gen-served")).toEqual([null, known])
+      yield* accounting.settle(yield* reserve("gen-plain", payer, 100), { ...outcome(10), trace: others })
+      expect(yield* detailsOf("gen-plain")).toEqual([null, null])
+      const errorMessage = `a\u0000\ud800${"b".repeat(1000)}`
+      yield* accounting.release(yield* reserve("gen-failed", payer, 100), { ...failure, errorMessage, trace: known })
+      expect(yield* detailsOf("gen-failed")).toEqual([`a\ufffd\ufffd${"b".repeat(497)}`, known])
+      yield* accounting.release(yield* reserve("gen-bare", payer, 100), failure)
+      expect(yield* detailsOf("gen-bare")).toEqual([null, null])
+      yield* sql`UPDATE usage_ledger SET trace = 'no JSON' WHERE id = 'gen-served'`
+      expect(yield* detailsOf("gen-served")).toEqual([null, null])
     }).pipe(Effect.provide(layer))
   )
 

@@ -232,4 +232,31 @@ it.layer(gateway, { excludeTestServices: true })("the request log of traced requ
       expect([wrong.status, issuePaths(wrong)]).toEqual([400, ["operation"]])
     })
   )
+
+  it.effect("says which message the caller got, without what a provider wrote, and how it is traced", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      const trace = { trace_id: "checkout-7", tenant: "acme" }
+      for (const [query, kept] of [
+        ["busy", "provider returned error: it is overloaded"],
+        ["wrong", "invalid request parameters"]
+      ] as const) {
+        const failed = yield* post("/api/v1/rerank", { ...body(query), trace })
+        const { error, service_metadata } = envelopeOf(failed)
+        expect(error.message).toBe(query === "wrong" ? `${kept}: no` : kept)
+        const expected = { error_message: kept, trace: { trace_id: "checkout-7" } }
+        const { data } = yield* list(`?request_id=${service_metadata.request_id}`)
+        expect(data).toMatchObject([expected])
+        const one = yield* ask(`/api/v1/generation?id=${service_metadata.request_id}`)
+        expect((yield* decodeOne(one.text)).data).toMatchObject({ ...expected, id: data[0]?.id })
+      }
+      const named = (id: string) => ({ headers: { "x-request-id": id } })
+      yield* post("/api/v1/rerank", { ...body("served"), trace }, named("served-1"))
+      const { data } = yield* list("?request_id=served-1")
+      expect(data).toMatchObject([{ error_message: null, trace: { trace_id: "checkout-7" } }])
+      yield* post("/api/v1/rerank", body("plain"), named("plain-1"))
+      const [untraced] = (yield* list("?request_id=plain-1")).data
+      expect([untraced?.error_message, untraced?.trace]).toEqual([null, null])
+    })
+  )
 })

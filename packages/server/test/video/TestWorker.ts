@@ -1,8 +1,10 @@
 /** Drives a worker by the test's clock, and tells what came of it. */
 import { isFinal } from "@model-gateway/core/Video"
 import { Duration, Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
 import { Accounting } from "../../src/accounting/Accounting.ts"
+import { entries } from "../../src/accounting/Ledger.ts"
 import { VideoJobs } from "../../src/video/VideoJobs.ts"
 import { VideoQueue } from "../../src/video/VideoQueue.ts"
 import { VideoWorker } from "../../src/video/VideoWorker.ts"
@@ -27,6 +29,12 @@ export const money = Effect.fnUntraced(function* (workspaceId: string) {
   const balance = yield* accounting.balanceOf(workspaceId)
   const usage = yield* TestLedger.usageOf({ workspaceId })
   return { balance: balance?.balance, reserved: balance?.reserved, rows: usage.length }
+})
+
+/** The entry of the workspace's only request that has ended. */
+export const logged = Effect.fnUntraced(function* (workspaceId: string) {
+  const [row] = yield* (yield* SqlClient)`SELECT * FROM usage_ledger WHERE workspace_id = ${workspaceId}`
+  return row === undefined ? yield* Effect.die(new Error("no request has ended")) : entries.read(row)
 })
 
 /**

@@ -23,7 +23,7 @@ import { backoff } from "../../src/video/RetryDecision.ts"
 import { pollDelay } from "../../src/video/VideoPolling.ts"
 import { layer as layerWorker, type Options, VideoWorker } from "../../src/video/VideoWorker.ts"
 import { layer, makeUpstream, payer, submit, type Upstream } from "./TestVideo.ts"
-import { charged, reserved, money, next, read, untouched, work } from "./TestWorker.ts"
+import { charged, logged, reserved, money, next, read, untouched, work } from "./TestWorker.ts"
 
 const failing = (reason: ProviderError["reason"]) => Effect.fail(new ProviderError({ reason }))
 
@@ -60,7 +60,7 @@ describe("VideoWorker", () => {
     testing((upstream) =>
       Effect.gen(function* () {
         const by = yield* payer()
-        const job = yield* submit(by)
+        const job = yield* submit(by, { request: { trace: { span_name: "film" } } })
         yield* next
         expect(yield* read(job.id)).toMatchObject({ status: "in_progress", generationId: null })
         yield* next
@@ -74,6 +74,7 @@ describe("VideoWorker", () => {
         const done = yield* read(job.id)
         expect(done).toMatchObject({ status: "completed", outputs: [{ bytes: 7 }] })
         expect(yield* money(by.workspaceId)).toEqual(charged)
+        expect(yield* logged(by.workspaceId)).toMatchObject({ errorMessage: null, trace: { span_name: "film" } })
         const objects = yield* ObjectStore
         const content = (yield* objects.open(done.outputs[0]?.object_key ?? "")).read()
         expect(yield* Stream.mkString(Stream.decodeText(content))).toBe("video 0")
@@ -168,9 +169,13 @@ describe("VideoWorker", () => {
   )
 
   it.effect.each([
-    [invalidRequest("the prompt is not allowed"), "the prompt is not allowed"],
-    [new ProviderError({ reason: new Unauthorized() }), "the provider rejected the gateway's credentials"]
-  ] as const)("fails a job that the upstream refuses for good, and gives the money back", ([error, why]) =>
+    [invalidRequest("the prompt is not allowed"), "the prompt is not allowed", "the provider refused the request"],
+    [
+      new ProviderError({ reason: new Unauthorized() }),
+      "the provider rejected the gateway's credentials",
+      "the provider rejected the gateway's credentials"
+    ]
+  ] as const)("fails a job that the upstream refuses for good, and gives the money back", ([error, why, kept]) =>
     testing((upstream) =>
       Effect.gen(function* () {
         upstream.submit = () => Effect.fail(error)
@@ -178,6 +183,7 @@ describe("VideoWorker", () => {
         const job = yield* submit(by)
         yield* work("1 second")
         expect(yield* read(job.id)).toMatchObject({ status: "failed", error: why, generationId: null })
+        expect(yield* logged(by.workspaceId)).toMatchObject({ errorMessage: kept })
         expect(yield* money(by.workspaceId)).toEqual(untouched)
         expect(upstream.submitted.length).toBe(1)
       })
@@ -317,9 +323,13 @@ describe("VideoWorker", () => {
       Effect.gen(function* () {
         upstream.poll = () => Effect.succeed({ status: "failed", message: "no such harbor" })
         const by = yield* payer()
-        const job = yield* submit(by)
+        const job = yield* submit(by, { request: { trace: { trace_id: "harbor-7", tenant: "acme" } } })
         yield* work("1 second")
         expect(yield* read(job.id)).toMatchObject({ status: "failed", error: "no such harbor" })
+        expect(yield* logged(by.workspaceId)).toMatchObject({
+          errorMessage: "the provider could not make the video",
+          trace: { trace_id: "harbor-7" }
+        })
         expect(yield* money(by.workspaceId)).toEqual(untouched)
       })
     )

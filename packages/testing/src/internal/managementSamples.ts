@@ -670,6 +670,7 @@ export const generation: Generations.Generation = /* @__PURE__ */ sample(Generat
   workspace_id: workspaceId,
   request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e110",
   external_user: "customer-17",
+  trace: { trace_id: "checkout-7", span_name: "rank" },
   status: "completed",
   attempts
 })
@@ -690,6 +691,7 @@ export const generationEntry: Generations.Entry = /* @__PURE__ */ sample(Generat
   key_hash: keyHash,
   request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e110",
   external_user: "customer-17",
+  trace: { trace_id: "checkout-7", span_name: "rank" },
   operation: "rerank",
   model: "cohere/rerank-v3.5",
   status: "completed",
