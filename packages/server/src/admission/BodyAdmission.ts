@@ -8,6 +8,7 @@ import { currentCaller } from "../access/Caller.ts"
 import type { BodyMemory } from "../http/BodyMemory.ts"
 import * as BodyGuard from "../http/BodyGuard.ts"
 import * as Failures from "../http/Failures.ts"
+import * as UnknownParameters from "../http/UnknownParameters.ts"
 import * as AllowedProviderKeys from "../routing/AllowedProviderKeys.ts"
 import { Admission } from "./Admission.ts"
 
@@ -27,6 +28,8 @@ export const layer: Layer.Layer<RequestBody, never, Admission | BodyMemory | All
             )
           )
       })
-      return RequestBody.of((httpEffect, { endpoint }) => Failures.unencoded(guard(endpoint, httpEffect)))
+      return RequestBody.of((httpEffect, { endpoint }) =>
+        Failures.unencoded(UnknownParameters.refuse(endpoint, guard(endpoint, httpEffect)))
+      )
     })
   )

@@ -31,7 +31,8 @@ const introduction =
 
 Send your key as \`Authorization: Bearer <API_KEY>\`. Requests and responses are JSON in UTF-8 unless an operation says
 otherwise. Times are ISO 8601 in UTC and end in \`Z\`. Money is in credits; 1 credit is 1 USD. Unknown fields of a
-request are ignored, and responses may get new fields.
+request are ignored, except by operations of management keys, which refuse them and unknown parameters with a 400.
+Responses may get new fields.
 
 Ordinary keys (\`mg_sk_…\`) call models and spend credits. Management keys (\`mg_mk_…\`) manage keys, guardrails,
 workspaces and destinations, and cannot spend. Ephemeral keys (\`mg_ek_…\`) live for at most 15 minutes, count as ordinary

@@ -58,6 +58,21 @@ it.layer(layer(), { excludeTestServices: true })("a field that an operation does
     })
   )
 
+  it.effect("is a 400 that names it, with the query of an operation that refuses it and has no parameters", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      const others = refusing.filter(({ query }) => query === undefined)
+      expect(others.length).toBeGreaterThan(12)
+      for (const endpoint of others) {
+        const { identifier, method } = endpoint
+        const path = `${pathOf(endpoint)}?disabled=true&limit=1&${"x".repeat(300)}`
+        const answer = yield* ask(path, { method, key: yield* keyFor(endpoint) })
+        const named = ["disabled", "limit", "x".repeat(256)]
+        expect([identifier, answer.status, issuePaths(answer)]).toEqual([identifier, 400, named])
+      }
+    })
+  )
+
   it.effect("is named with the field that was most likely meant, also in an object and in a list", () =>
     Effect.gen(function* () {
       const { ask, managementKey: key } = yield* TestGateway
