@@ -37,6 +37,27 @@ const Names = Schema.NullOr(
 )
 
 /**
+ * A key of a guardrail.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const GuardrailKey = Schema.Struct({
+  /** The hash of the key. */
+  hash: Schema.String,
+  /** The name of the key. */
+  name: Schema.String,
+  /** The key's prefix and its last three characters, such as `mg_sk_…a1Z`. */
+  label: Schema.String
+})
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type GuardrailKey = { [Field in keyof typeof GuardrailKey.Type]: (typeof GuardrailKey.Type)[Field] }
+
+/**
  * Limits what its keys may spend and which models and providers they may use.
  *
  * @category schemas
@@ -61,6 +82,25 @@ export const Guardrail = Schema.Struct({
   limit_usd: Schema.NullOr(Schema.Finite),
   /** The UTC period after which the limit resets. Null: it never resets. */
   reset_interval: Schema.NullOr(LimitReset),
+  /** When the limit resets next. Null: it never resets. */
+  resets_at: Schema.NullOr(Timestamp),
+  /**
+   * The credits of `limit_usd` that are left, without what requests in progress have reserved; 0 or
+   * more. Null: no limit.
+   */
+  limit_remaining: Schema.NullOr(Schema.Finite),
+  /** The credits that its keys have spent with it in all. */
+  usage: Schema.Finite,
+  /** The credits that its keys have spent with it today, in UTC. */
+  usage_daily: Schema.Finite,
+  /** The credits that its keys have spent with it this week, in UTC from Monday. */
+  usage_weekly: Schema.Finite,
+  /** The credits that its keys have spent with it this month, in UTC. */
+  usage_monthly: Schema.Finite,
+  /** The keys that were assigned to it first, at most 10. {@link listAssignments} lists all. */
+  keys: Schema.Array(GuardrailKey),
+  /** The number of all its keys. */
+  key_count: Schema.Int,
   /**
    * The only models that its keys may use. An entry is a model's id, or a prefix that ends in `/*`,
    * such as `cohere/*`. Null: all models.
@@ -94,6 +134,15 @@ const DecodedGuardrail = Schema.Struct({
   workspace_id: orNull(Schema.String),
   limit_usd: orNull(Schema.Finite),
   reset_interval: orNull(open<LimitReset>()),
+  resets_at: orNull(Schema.String),
+  limit_remaining: orNull(Schema.Finite),
+  // Null if the service does not say.
+  usage: orNull(Schema.Finite),
+  usage_daily: orNull(Schema.Finite),
+  usage_weekly: orNull(Schema.Finite),
+  usage_monthly: orNull(Schema.Finite),
+  keys: Schema.Array(GuardrailKey).pipe(Schema.withDecodingDefaultKey(Effect.succeed([]))),
+  key_count: orNull(Schema.Int),
   allowed_models: orNull(Guardrail.fields.allowed_models.members[0]),
   ignored_models: orNull(Guardrail.fields.ignored_models.members[0]),
   allowed_providers: orNull(Guardrail.fields.allowed_providers.members[0]),
@@ -431,6 +480,20 @@ const example = {
     workspace_id: "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10",
     limit_usd: 5,
     reset_interval: "daily",
+    resets_at: "2026-11-21T00:00:00.000Z",
+    limit_remaining: 3.75,
+    usage: 1.25,
+    usage_daily: 1.25,
+    usage_weekly: 1.25,
+    usage_monthly: 1.25,
+    keys: [
+      {
+        hash: "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9",
+        name: "Intern 1",
+        label: "mg_sk_…a1Z"
+      }
+    ],
+    key_count: 1,
     allowed_models: ["cohere/*"],
     ignored_models: ["cohere/rerank-v4.0-pro"],
     allowed_providers: null,
@@ -660,6 +723,7 @@ export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrailOperati
         data: {
           ...example.guardrail,
           limit_usd: 10,
+          limit_remaining: 8.75,
           ignored_models: null,
           updated_at: "2026-11-21T08:00:00.000Z"
         }

@@ -250,7 +250,8 @@ describe("the client decodes", () => {
       created_at,
       updated_at: created_at
     }
-    const decoded = { ...valueless(Guardrails.Guardrail), ...sent }
+    const unknown = { usage: null, usage_daily: null, usage_weekly: null, usage_monthly: null, key_count: null }
+    const decoded = { ...valueless(Guardrails.Guardrail), ...unknown, keys: [], ...sent }
     const page = { data: [sent], total_count: 1 }
     expect(Schema.decodeUnknownSync(Guardrails.listGuardrailsOperation.success)(page)).toEqual({
       ...page,

@@ -37,6 +37,9 @@ const fields = (guardrail: Guardrail): string =>
     ["id", guardrail.id],
     ["description", guardrail.description ?? "none"],
     ["limit", limitText(guardrail)],
+    ["left", guardrail.limit_remaining === null ? "no limit" : String(guardrail.limit_remaining)],
+    ["resets", guardrail.resets_at ?? "never"],
+    ["used", String(guardrail.usage)],
     ["models", modelsText(guardrail)],
     ["providers", providersText(guardrail)],
     ["created", guardrail.created_at]

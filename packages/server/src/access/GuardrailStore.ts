@@ -6,6 +6,8 @@ import { Clock, Context, Data, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
+import * as Budgets from "../accounting/Budgets.ts"
 import * as SpendingLimit from "../accounting/SpendingLimit.ts"
 import { CallerCache } from "./CallerCache.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
@@ -23,6 +25,22 @@ import {
 } from "./Guardrail.ts"
 
 export type { CreateGuardrail, Guardrail, UpdateGuardrail } from "./Guardrail.ts"
+
+/** A guardrail with what its keys have used. */
+export interface ListedGuardrail extends Guardrail {
+  readonly budget: Budgets.Budget
+  /** When the budget was read: epoch milliseconds. */
+  readonly readAt: number
+}
+
+/** The keys of a guardrail: those that were assigned first, and the number of all. */
+export interface KeysOfGuardrail {
+  readonly first: ReadonlyArray<AssignedKey>
+  readonly count: number
+}
+
+/** The maximum number of keys that {@link KeysOfGuardrail} has. */
+export const maxFirstKeys = 10
 
 /** The result of an assignment. */
 export interface Assignment {
@@ -63,18 +81,23 @@ export class GuardrailNotFound extends Data.TaggedError("GuardrailNotFound")<{
 export class GuardrailStore extends Context.Service<
   GuardrailStore,
   {
-    readonly create: (input: CreateGuardrail) => Effect.Effect<Guardrail, StorageError>
-    readonly get: (organizationId: string, id: string) => Effect.Effect<Guardrail, GuardrailNotFound | StorageError>
+    readonly create: (input: CreateGuardrail) => Effect.Effect<ListedGuardrail, StorageError>
+    readonly get: (
+      organizationId: string,
+      id: string
+    ) => Effect.Effect<ListedGuardrail, GuardrailNotFound | StorageError>
     /** Newest first. With a workspace, only those listed in it. */
     readonly list: (
       filter: { readonly organizationId: string; readonly workspaceId?: string | undefined },
       request?: Page.OffsetRequest
-    ) => Effect.Effect<Page.CountedPage<Guardrail>, StorageError>
+    ) => Effect.Effect<Page.CountedPage<ListedGuardrail>, StorageError>
+    /** The keys of at most 100 guardrails, in the order of the guardrails. */
+    readonly keysOf: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<KeysOfGuardrail>, StorageError>
     readonly update: (
       organizationId: string,
       id: string,
       change: UpdateGuardrail
-    ) => Effect.Effect<Guardrail, GuardrailNotFound | StorageError>
+    ) => Effect.Effect<ListedGuardrail, GuardrailNotFound | StorageError>
     /** Deletes the guardrail. Its keys then have none. */
     readonly remove: (organizationId: string, id: string) => Effect.Effect<void, GuardrailNotFound | StorageError>
     /**
@@ -116,16 +139,20 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
   const callers = yield* CallerCache
-  const columns = sql.literal(guardrailColumns)
+  const columns = sql.literal(`${guardrailColumns}, gb.*`)
   const limitOfGuardrail = sql.literal(joinLimit)
   const limits = SpendingLimit.make(sql)
   const assignedKeyColumns = sql.literal(assignedKeys.columnsOf("k"))
+
+  const listedAt =
+    (readAt: number) =>
+    (row: Row): ListedGuardrail => ({ ...guardrailRow(row), budget: Budgets.fromRow(row, readAt), readAt })
 
   const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
     const rows = yield* sql`SELECT ${columns} FROM guardrails g ${limitOfGuardrail}
       WHERE g.id = ${id} AND g.organization_id = ${organizationId}`
     const row = rows[0]
-    return row === undefined ? yield* new GuardrailNotFound({ id }) : guardrailRow(row)
+    return row === undefined ? yield* new GuardrailNotFound({ id }) : listedAt(yield* Clock.currentTimeMillis)(row)
   })
 
   /**
@@ -165,11 +192,32 @@ export const make = Effect.gen(function* () {
           ) p JOIN guardrails g ON g.id = p.id ${limitOfGuardrail}
           ORDER BY g.created_at DESC, g.id DESC`,
         total: sql`SELECT COUNT(*) AS total_count FROM guardrails WHERE ${listed}`,
-        item: guardrailRow
+        item: listedAt(yield* Clock.currentTimeMillis)
       },
       request
     )
   }, mapSqlError("GuardrailStore.list"))
+
+  const keysOf = Effect.fn("GuardrailStore.keysOf")(function* (ids: ReadonlyArray<string>) {
+    const [head, ...rest] = ids.map(
+      (id) => sql`SELECT ${assignedKeyColumns} FROM (
+        SELECT hash FROM keys WHERE guardrail_id = ${id} AND guardrail_id IS NOT NULL
+        ORDER BY guardrail_assigned_at, hash LIMIT ${maxFirstKeys}
+      ) p JOIN keys k ON k.hash = p.hash`
+    )
+    if (head === undefined) return []
+    const rows = yield* rest.reduce((all, next) => sql`${all} UNION ALL ${next}`, head)
+    const keys = yield* Page.itemsOf(rows, assignedKeys.readOf("k"))
+    const counted = yield* sql`SELECT guardrail_id, COUNT(*) AS total_count FROM keys
+      WHERE ${sql.in("guardrail_id", ids)} AND guardrail_id IS NOT NULL GROUP BY guardrail_id`
+    const counts = new Map(counted.map((row) => [Dialect.text(row, "guardrail_id"), Dialect.int(row, "total_count")]))
+    return ids.map((id) => ({
+      first: keys
+        .filter(({ guardrailId }) => guardrailId === id)
+        .toSorted((a, b) => a.assignedAt - b.assignedAt || (a.keyHash < b.keyHash ? -1 : 1)),
+      count: counts.get(id) ?? 0
+    }))
+  }, mapSqlError("GuardrailStore.keysOf"))
 
   const update = Effect.fn("GuardrailStore.update")(
     function* (organizationId: string, id: string, change: UpdateGuardrail) {
@@ -308,6 +356,7 @@ export const make = Effect.gen(function* () {
     create,
     get: (organizationId, id) => find(organizationId, id).pipe(mapSqlError("GuardrailStore.get")),
     list,
+    keysOf,
     update,
     remove,
     assign,

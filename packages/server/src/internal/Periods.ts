@@ -24,6 +24,15 @@ const weekStartOf = (day: number): number => {
   return day - (sinceMonday < 0 ? sinceMonday + 7 : sinceMonday) * dayMillis
 }
 
+/** The start of the day, ISO week or month after the one that contains `millis`. */
+export const nextStartOf = (period: "daily" | "weekly" | "monthly", millis: number): number => {
+  const { day, month, week } = startsOf(millis)
+  if (period === "daily") return day + dayMillis
+  if (period === "weekly") return week + 7 * dayMillis
+  const date = new Date(month)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
+}
+
 /** All three starts. */
 export const startsOf = (millis: number): PeriodStarts => {
   const day = startOfDay(millis)

@@ -14,8 +14,16 @@ import { orUnavailable } from "../http/Failures.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import type * as Page from "../storage/sql/Page.ts"
-import { type Guardrail, shown, stated } from "../access/Guardrail.ts"
-import { type AssignedKey, GuardrailNotFound, GuardrailStore } from "../access/GuardrailStore.ts"
+import { shown, stated } from "../access/Guardrail.ts"
+import {
+  type AssignedKey,
+  GuardrailNotFound,
+  GuardrailStore,
+  type KeysOfGuardrail,
+  type ListedGuardrail
+} from "../access/GuardrailStore.ts"
+import * as Budgets from "../accounting/Budgets.ts"
+import * as Periods from "../internal/Periods.ts"
 import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 import * as CreditAmount from "../http/CreditAmount.ts"
 
@@ -29,13 +37,28 @@ const assignmentToWire = (assigned: AssignedKey): typeof Guardrails.KeyAssignmen
   created_at: Timestamp.fromMillis(assigned.assignedAt)
 })
 
-const toWire = (guardrail: Guardrail): typeof Guardrails.Guardrail.Type => ({
-  ...shown(guardrail),
-  limit_usd: guardrail.limit === null ? null : MicroCredits.toCredits(guardrail.limit),
-  ...Guardrails.fixed,
-  created_at: Timestamp.fromMillis(guardrail.createdAt),
-  updated_at: Timestamp.fromMillis(guardrail.updatedAt)
-})
+const creditsOrNull = (micro: number | null) => (micro === null ? null : MicroCredits.toCredits(micro))
+
+const toWire = (guardrail: ListedGuardrail, keys: KeysOfGuardrail): typeof Guardrails.Guardrail.Type => {
+  const { budget, limitReset, readAt } = guardrail
+  return {
+    ...shown(guardrail),
+    limit_usd: creditsOrNull(guardrail.limit),
+    resets_at: limitReset === null ? null : Timestamp.fromMillis(Periods.nextStartOf(limitReset, readAt)),
+    limit_remaining: creditsOrNull(Budgets.remaining(budget)),
+    usage: MicroCredits.toCredits(budget.usage.total),
+    usage_daily: MicroCredits.toCredits(budget.usage.daily),
+    usage_weekly: MicroCredits.toCredits(budget.usage.weekly),
+    usage_monthly: MicroCredits.toCredits(budget.usage.monthly),
+    keys: keys.first.map(({ keyHash, label, name }) => ({ hash: keyHash, name, label })),
+    key_count: keys.count,
+    ...Guardrails.fixed,
+    created_at: Timestamp.fromMillis(guardrail.createdAt),
+    updated_at: Timestamp.fromMillis(guardrail.updatedAt)
+  }
+}
+
+const noKeys: KeysOfGuardrail = { first: [], count: 0 }
 
 /** The fields that creation and change have in common. Absent fields are undefined. */
 const settingsOf = Effect.fnUntraced(function* (request: typeof Guardrails.UpdateRequest.Type) {
@@ -63,6 +86,16 @@ const make = Effect.gen(function* () {
   const guardrails = yield* GuardrailStore
   const workspaceOf = yield* CallerWorkspace.make
 
+  const withKeys = Effect.fnUntraced(function* (listed: ReadonlyArray<ListedGuardrail>) {
+    const keys = yield* orUnavailable(guardrails.keysOf(listed.map(({ id }) => id)))
+    return listed.map((guardrail, at) => toWire(guardrail, keys[at] ?? noKeys))
+  })
+
+  const one = Effect.fnUntraced(function* (guardrail: ListedGuardrail) {
+    const [keys = noKeys] = yield* orUnavailable(guardrails.keysOf([guardrail.id]))
+    return { data: toWire(guardrail, keys) }
+  })
+
   const create = Effect.fnUntraced(function* (request: typeof Guardrails.CreateRequest.Type) {
     const workspace = yield* workspaceOf(request.workspace_id)
     const guardrail = yield* orUnavailable(
@@ -73,7 +106,7 @@ const make = Effect.gen(function* () {
         ...(yield* settingsOf(request))
       })
     )
-    return { data: toWire(guardrail) }
+    return { data: toWire(guardrail, noKeys) }
   })
 
   const list = Effect.fnUntraced(function* ({
@@ -83,11 +116,11 @@ const make = Effect.gen(function* () {
     const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(workspace_id)
     const filter = { organizationId: yield* organization, workspaceId: workspace?.id }
     const { items, totalCount } = yield* orUnavailable(guardrails.list(filter, page))
-    return { data: items.map(toWire), total_count: totalCount }
+    return { data: yield* withKeys(items), total_count: totalCount }
   })
 
   const get = Effect.fnUntraced(function* (id: string) {
-    return { data: toWire(yield* found(guardrails.get(yield* organization, id))) }
+    return yield* one(yield* found(guardrails.get(yield* organization, id)))
   })
 
   const update = Effect.fnUntraced(function* (id: string, request: typeof Guardrails.UpdateRequest.Type) {
@@ -95,7 +128,7 @@ const make = Effect.gen(function* () {
       ...(request.name === undefined ? {} : { name: request.name }),
       ...(yield* settingsOf(request))
     }
-    return { data: toWire(yield* found(guardrails.update(yield* organization, id, change))) }
+    return yield* one(yield* found(guardrails.update(yield* organization, id, change)))
   })
 
   const remove = Effect.fnUntraced(function* (id: string) {

@@ -3,9 +3,11 @@ import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { TestClock } from "effect/testing"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
+import { Accounting } from "../../src/accounting/Accounting.ts"
+import { GuardrailStore, maxFirstKeys } from "../../src/access/GuardrailStore.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { databases } from "../TestDatabases.ts"
 import { layer } from "../TestStorage.ts"
 
 const setUp = Effect.gen(function* () {
@@ -233,6 +235,80 @@ describe("GuardrailStore", () => {
       yield* Fiber.interrupt(others)
       expect(yield* sql`SELECT COUNT(*) AS n FROM keys WHERE guardrail_id IS NULL`).toMatchObject([{ n: 5002 }])
       expect(yield* sql`SELECT hash FROM keys WHERE guardrail_id IS NOT NULL`).toMatchObject([{ hash: b }])
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe.each(databases)("a guardrail on $name", ({ layer }) => {
+  it.effect("has what its keys have used in each period, and what is reserved is not left", () =>
+    Effect.gen(function* () {
+      const accounting = yield* Accounting
+      const guardrails = yield* GuardrailStore
+      // A Wednesday.
+      const start = Date.UTC(2026, 10, 25, 12)
+      yield* TestClock.setTime(start)
+      const { a, organizationId, workspaceId } = yield* setUp
+      yield* accounting.addCredits(workspaceId, MicroCredits.make(1000))
+      const limit = MicroCredits.make(500)
+      const { id } = yield* guardrails.create({ organizationId, name: "daily", limit, limitReset: "daily" })
+      const payer = { keyHash: a, workspaceId, guardrailId: id }
+      const reserve = (id: string, amount: number) =>
+        accounting.reserve({ id, payer, operation: "rerank", model: "m", amount: MicroCredits.make(amount) })
+      const outcome = { cost: MicroCredits.make(120), provider: "p", upstreamModel: "m" }
+      yield* accounting.settle(yield* reserve("gen-1", 200), outcome)
+      yield* reserve("gen-2", 100)
+      const used = { total: 120, daily: 120, weekly: 120, monthly: 120 }
+      const { budget } = yield* guardrails.get(organizationId, id)
+      expect(budget).toMatchObject({ limit: 500, usage: used, reserved: { daily: 100 } })
+      yield* TestClock.adjust("1 day")
+      const [listed] = (yield* guardrails.list({ organizationId })).items
+      expect(listed?.budget).toMatchObject({ usage: { ...used, daily: 0 }, reserved: { total: 100, daily: 0 } })
+      expect(listed?.readAt).toBe(start + 86_400_000)
+    }).pipe(Effect.provide(layer), Effect.provide(TestClock.layer()))
+  )
+
+  it.effect("has its first keys and the number of all", () =>
+    Effect.gen(function* () {
+      const guardrails = yield* GuardrailStore
+      const { a, b, c, organizationId, workspaceId } = yield* setUp
+      const keys = yield* KeyStore
+      const make = (name: string) => Effect.map(guardrails.create({ organizationId, name }), ({ id }) => id)
+      const [few, none, many] = [yield* make("few"), yield* make("none"), yield* make("many")]
+      for (const hash of [c, a]) {
+        yield* guardrails.assign(organizationId, few, [hash])
+        yield* TestClock.adjust("1 second")
+      }
+      const made = yield* Effect.forEach(Array.from({ length: maxFirstKeys + 2 }), (_, at) =>
+        keys.create({ organizationId, workspaceId, name: `key ${at}` })
+      )
+      const hashes = made.map(({ key }) => key.hash)
+      yield* guardrails.assign(organizationId, many, hashes)
+      yield* TestClock.adjust("1 second")
+      yield* guardrails.assign(organizationId, many, [b])
+      const found = yield* guardrails.keysOf([many, none, few])
+      expect(found.map(({ count, first }) => [count, first.map(({ keyHash }) => keyHash)])).toEqual([
+        [maxFirstKeys + 3, hashes.toSorted().slice(0, maxFirstKeys)],
+        [0, []],
+        [2, [c, a]]
+      ])
+      expect(found[2]?.first[0]).toMatchObject({ name: "c", guardrailId: few })
+      expect(yield* guardrails.keysOf([])).toEqual([])
+    }).pipe(Effect.provide(layer), Effect.provide(TestClock.layer()))
+  )
+
+  it.effect("has the keys of a full page of guardrails", () =>
+    Effect.gen(function* () {
+      const guardrails = yield* GuardrailStore
+      const { a, organizationId } = yield* setUp
+      const made = yield* Effect.forEach(Array.from({ length: 100 }), () =>
+        guardrails.create({ organizationId, name: "g" })
+      )
+      const ids = made.map(({ id }) => id)
+      yield* guardrails.assign(organizationId, ids[99] ?? "", [a])
+      expect((yield* guardrails.keysOf(ids)).map(({ first }) => first.length)).toEqual([
+        ...Array.from({ length: 99 }, () => 0),
+        1
+      ])
     }).pipe(Effect.provide(layer))
   )
 })

@@ -19,6 +19,16 @@ describe("Periods", () => {
     expect(iso(Periods.startsOf(at("2027-01-01T00:00:00Z")).week)).toBe("2026-12-28T00:00:00.000Z")
   })
 
+  it("are followed by the next day, Monday or first of a month", () => {
+    const last = at("2026-12-31T23:00:00Z")
+    expect((["daily", "weekly", "monthly"] as const).map((period) => iso(Periods.nextStartOf(period, last)))).toEqual([
+      "2027-01-01T00:00:00.000Z",
+      "2027-01-04T00:00:00.000Z",
+      "2027-01-01T00:00:00.000Z"
+    ])
+    expect(iso(Periods.nextStartOf("monthly", at("2027-02-01T00:00:00Z")))).toBe("2027-03-01T00:00:00.000Z")
+  })
+
   it.prop(
     "contain the given instant, and begin at midnight, on a Monday and on the first of a month",
     [instants],

@@ -173,8 +173,21 @@ it.layer(layer(), { excludeTestServices: true })("/guardrails", (it) => {
         ignored_providers: ["elsewhere"],
         description: "the team's"
       })
+      const { hash, label } = keyOf((yield* post("/api/v1/keys", { name: "teammate" }, { key })).text).data
+      yield* post(`${named}/assignments/keys`, { key_hashes: [hash] }, { key })
+      yield* post(named, { limit_usd: 2.5 }, { key, method: "PATCH" })
+      const now = new Date()
+      const shown = {
+        resets_at: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString(),
+        limit_remaining: 2.5,
+        usage: 0,
+        usage_monthly: 0,
+        keys: [{ hash, name: "teammate", label }],
+        key_count: 1
+      }
+      expect(one((yield* ask(named, { key })).text).data).toMatchObject(shown)
       const list = Schema.decodeUnknownSync(Schema.fromJsonString(ListResponse))((yield* ask(path, { key })).text)
-      expect(list.data[0]?.id).toBe(data.id)
+      expect(list.data[0]).toMatchObject({ id: data.id, ...shown })
       expect(JSON.parse((yield* ask(named, { key, method: "DELETE" })).text)).toEqual({ deleted: true })
       expect((yield* ask(named, { key })).status).toBe(404)
     })
@@ -330,10 +343,12 @@ it.layer(layer(), { excludeTestServices: true })("/workspaces", (it) => {
       expect(workspaceOf(first.text).data.credits).toBe(before + 2.5)
       expect(workspaceOf((yield* ask(named, { key })).text).data.credits).toBe(before + 2.5)
       expect((yield* add(3, "a")).status).toBe(400)
-      for (const amount of [0, -1, 1e10, "7", 1e-9]) {
+      for (const amount of [0, -1e10, 1e10, "7", 1e-9, -1e-9]) {
         const wrong = yield* add(amount, "b")
-        expect([amount, wrong.status, issuePaths(wrong)[0]]).toEqual([amount, 400, "amount"])
+        expect([amount, wrong.status, issuePaths(wrong)]).toEqual([amount, 400, ["amount"]])
       }
+      const unexplained = yield* add(-1, "b")
+      expect([unexplained.status, issuePaths(unexplained)]).toEqual([400, ["note"]])
       expect((yield* post(`/api/v1/workspaces/${nobody}/credits`, { amount: 1 }, { key })).status).toBe(404)
       expect(workspaceOf((yield* ask(named, { key })).text).data.credits).toBe(before + 2.5)
     })

@@ -66,6 +66,14 @@ export const guardrail: typeof Guardrails.Guardrail.Type = /* @__PURE__ */ sampl
   workspace_id: workspaceId,
   limit_usd: 25,
   reset_interval: "weekly",
+  resets_at: timestamp,
+  limit_remaining: 20,
+  usage: 5,
+  usage_daily: 5,
+  usage_weekly: 5,
+  usage_monthly: 5,
+  keys: [{ hash: keyHash, name: "Intern 1", label: "mg_sk_…a1Z" }],
+  key_count: 1,
   allowed_models: ["sandbox/bm25"],
   ignored_providers: ["cohere"]
 })
