@@ -10,7 +10,7 @@
  */
 import type { Column } from "../storage/sql/Table.ts"
 import { entries, reservations } from "./Ledger.ts"
-import type { AnswerRow } from "./LedgerStore.ts"
+import type { AnswerRow, ClaimRow } from "./LedgerStore.ts"
 
 const counters = ["usage", "byok", "reserved", "byok_reserved"]
 const periods = ["day", "week", "month"]
@@ -81,6 +81,38 @@ export const abandonReservation = `UPDATE reservations SET state = 'abandoned', 
 
 /** Writes an entry of the usage ledger, once for each id. */
 export const insertEntry = insertInto("usage_ledger", entries.insertColumns)
+
+/** The columns of a claim, with their types. */
+export const claimColumns = {
+  scope: "text",
+  idempotency_key: "text",
+  key_hash: "text",
+  fingerprint: "text",
+  owner: "text",
+  created_at: "bigint",
+  expires_at: "bigint"
+} as const
+
+/** The values of {@link claimColumns}. */
+export const claimParams = ({ createdAt, expiresAt, fingerprint, key, keyHash, owner, scope }: ClaimRow) =>
+  ({
+    scope,
+    idempotency_key: key,
+    key_hash: keyHash,
+    fingerprint,
+    owner,
+    created_at: createdAt,
+    expires_at: expiresAt
+  }) satisfies Record<keyof typeof claimColumns, unknown>
+
+const claimNames = Object.keys(claimColumns)
+
+/** Writes the claims of this clause. Leaves those whose key is claimed or has an answer. */
+export const insertClaims = (rows: string): string =>
+  `INSERT INTO idempotency (${claimNames.join(", ")}) ${rows} ON CONFLICT (scope, idempotency_key) DO NOTHING`
+
+/** Writes one claim. */
+export const insertClaim = insertClaims(`VALUES (${claimNames.map((name) => `:${name}`).join(", ")})`)
 
 /** The parameters of {@link storeAnswer} and {@link countBytes}. */
 export const answerParams = ({ bytes, body, headers, key, keyHash, owner, packed, scope, status }: AnswerRow) => ({

@@ -31,6 +31,13 @@ export const Refusal = Data.taggedEnum<Refusal>()
 /** The reservation was not written, and nothing else was. */
 export class ReservationRefused extends Data.TaggedError("ReservationRefused")<{ readonly reason: Refusal }> {}
 
+/** The claim of an idempotency key by a process. Times are epoch milliseconds. */
+export interface ClaimRow extends Pick<AnswerRow, "scope" | "key" | "owner" | "keyHash"> {
+  readonly fingerprint: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
 /** An answer to store for an idempotency key that a process has claimed. */
 export interface AnswerRow {
   readonly scope: string
@@ -85,6 +92,8 @@ export const claimLost = new StorageError({
 export class LedgerStore extends Context.Service<
   LedgerStore,
   {
+    /** Claims an idempotency key. Returns whether no one had claimed it before. */
+    readonly claim: (claim: ClaimRow) => Effect.Effect<boolean, SqlError>
     /**
      * Writes a reservation, or fails with the budget that does not allow it. Returns what was
      * written now or before. For `isAlone` see {@link End}.

@@ -1,11 +1,11 @@
 /**
- * Writes paid requests to Postgres: one round trip for each reservation and for each end, with its
- * answer and its event, and often one for several of them ({@link Lanes}).
+ * Writes paid requests to Postgres: one round trip for each claim, for each reservation and for
+ * each end, with its answer and its event, and often one for several of them ({@link Lanes}).
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
-import { isSqlError, SqlError, UnknownError } from "effect/sql/SqlError"
+import { SqlError, UnknownError } from "effect/sql/SqlError"
 import * as Conflicts from "../storage/postgres/conflicts.ts"
 import * as PostgresFunction from "../storage/postgres/PostgresFunction.ts"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
@@ -17,6 +17,7 @@ import * as Statements from "./LedgerStatements.ts"
 import {
   type AnswerRow,
   claimLost,
+  type ClaimRow,
   type End,
   type Ended,
   LedgerStore,
@@ -69,6 +70,8 @@ const malformed = (cause: unknown) =>
     reason: new UnknownError({ cause, message: "The result of a batch cannot be read", operation: "execute" })
   })
 
+const isOfOneRequest = (error: SqlError) => !error.isRetryable
+
 /** Makes the store over the database in the context. Creates the function that it calls. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -87,11 +90,38 @@ export const make = Effect.gen(function* () {
       .map((row, at) => ({ ...row, bytes_of_key: counted.get(items[at]?.["answer_key_hash"]) }))
   })
 
+  // In order, so that no two processes wait for each other's keys in a circle.
+  const insertClaims = Dialect.fixed(
+    sql,
+    `${Statements.insertClaims(
+      `SELECT x.* FROM json_to_recordset(CAST(?1 AS JSON))
+        AS x(${Object.entries(Statements.claimColumns)
+          .map(([name, type]) => `${name} ${type}`)
+          .join(", ")})
+        ORDER BY scope, idempotency_key`
+    )} RETURNING scope, idempotency_key`
+  )
+
+  /** Writes the claims. Returns which of them it wrote. */
+  const claimAll = Effect.fnUntraced(function* (claims: ReadonlyArray<ClaimRow>) {
+    const rows = yield* insertClaims(JSON.stringify(claims.map(Statements.claimParams)))
+    const nameOf = (scope: string, key: string) => `${scope} ${key}`
+    const written = new Set(rows.map((row) => nameOf(Dialect.text(row, "scope"), Dialect.text(row, "idempotency_key"))))
+    return claims.map(({ key, scope }) => written.has(nameOf(scope, key)))
+  })
+
+  const claimInLane = yield* Lanes.make<ClaimRow, boolean, SqlError>({
+    count: laneCount,
+    maxBatchSize,
+    run: (claims) => Conflicts.retry(claimAll(claims)),
+    isOfOneRequest
+  })
+
   const inLane = yield* Lanes.make<Item, Row, SqlError>({
     count: laneCount,
     maxBatchSize,
     run: (items) => Conflicts.retry(run(items)),
-    isOfOneRequest: (error) => isSqlError(error) && !error.isRetryable
+    isOfOneRequest
   })
 
   /** Inside the caller's transaction it is part of that, on its connection. */
@@ -107,6 +137,7 @@ export const make = Effect.gen(function* () {
   const unlessLost = (row: Row) => (row["lost"] === true ? Effect.fail(claimLost) : Effect.succeed(row))
 
   return LedgerStore.of({
+    claim: (claim) => Effect.uninterruptible(claimInLane(claim.scope, claim)),
     reserve: (reservation) =>
       write(reservation.workspaceId, reserveItem(reservation)).pipe(
         Effect.flatMap((row) => {

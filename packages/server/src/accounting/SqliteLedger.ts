@@ -56,6 +56,7 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
   const takeReservation = prepare(Statements.takeReservation)
   const abandonReservation = prepare(Statements.abandonReservation)
   const insertEntry = prepare(Statements.insertEntry)
+  const insertClaim = prepare(Statements.insertClaim)
   const storeAnswer = prepare(Statements.storeAnswer)
   const countBytes = prepare(Statements.countBytes)
   const appendEvent = prepare(insertEvent(":created_at", ":body"))
@@ -188,6 +189,7 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
   }
 
   return LedgerStore.of({
+    claim: (claim) => run(() => Exit.succeed(insertClaim.change(Statements.claimParams(claim)) > 0)),
     reserve: (reservation, isAlone) => run(() => reserve(reservation), isAlone),
     end: (request) => run(() => end(request), request.isAlone),
     abandon: (dead, now) =>

@@ -155,10 +155,6 @@ export const make = Effect.gen(function* () {
   const bounds = (yield* GatewayServerConfig).keptAnswers
   const answers = yield* KeptAnswerBounds.make(sql, transactions, bounds)
   const ledger = yield* LedgerStore
-  const insertClaim = transactions.prepare(
-    `INSERT INTO idempotency (scope, idempotency_key, key_hash, fingerprint, owner, created_at, expires_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (scope, idempotency_key) DO NOTHING RETURNING scope`
-  )
   const deleteClaim = transactions.prepare(
     `DELETE FROM idempotency WHERE scope = ?1 AND idempotency_key = ?2 AND owner = ?3`
   )
@@ -265,8 +261,8 @@ export const make = Effect.gen(function* () {
     }
   }
 
-  const insert = ({ fingerprint, key, keyHash, scope }: IdempotentRequest, now: number) =>
-    Effect.map(insertClaim(scope, key, keyHash, fingerprint, owner.id, now, now + lifetime), (rows) => rows.length > 0)
+  const claimNew = ({ fingerprint, key, keyHash, scope }: IdempotentRequest, now: number) =>
+    ledger.claim({ scope, key, keyHash, fingerprint, owner: owner.id, createdAt: now, expiresAt: now + lifetime })
 
   const takeOver = Effect.fnUntraced(function* ({ key, scope }: IdempotentRequest, from: string, now: number) {
     const rows =
@@ -278,7 +274,7 @@ export const make = Effect.gen(function* () {
   /** Reads the key's row: the result of the request, or undefined to look again. */
   const contend = Effect.fnUntraced(function* (request: IdempotentRequest) {
     const now = yield* Clock.currentTimeMillis
-    if (yield* insert(request, now)) return Begun.First({ claim: claimOf(request) })
+    if (yield* claimNew(request, now)) return Begun.First({ claim: claimOf(request) })
     const [row] =
       yield* sql`SELECT * FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}`
     if (row === undefined) return undefined

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import { fingerprintOf, Idempotency } from "../../src/admission/Idempotency.ts"
+import { LedgerStore } from "../../src/accounting/LedgerStore.ts"
 import { Outbox } from "../../src/events/Outbox.ts"
 import * as TestOutbox from "../events/TestOutbox.ts"
 import * as TestLedger from "./TestLedger.ts"
@@ -93,6 +94,30 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
           [81, 810],
           [81, 810]
         ])
+      }).pipe(Effect.provide(layerAt(proxy.url)))
+    })
+  )
+
+  it.live("claims the idempotency keys of concurrent requests together, each for one process", () =>
+    Effect.gen(function* () {
+      const location = yield* create
+      const proxy = yield* TestProxy.make(location)
+      const other = yield* Layer.build(layerAt(location))
+      yield* Effect.gen(function* () {
+        const { begin } = yield* Idempotency
+        const all = { concurrency: "unbounded" } as const
+        const requests = Array.from({ length: 80 }, (_, n) => ({ ...request, key: `key-${n}` }))
+        const first = yield* Effect.forEach(requests.slice(0, 3), Context.get(other, Idempotency).begin, all)
+        expect(first.map(({ _tag }) => _tag)).toEqual(["First", "First", "First"])
+        const claims = yield* proxy.counted(Effect.forEach(requests.slice(3), begin, all))
+        expect(claims.result.every(({ _tag }) => _tag === "First")).toBe(true)
+        expect(claims.roundTrips).toBeLessThan(5)
+        const ledger = yield* LedgerStore
+        const { fingerprint, keyHash, scope } = request
+        const claimAgain = ({ key }: typeof request) =>
+          ledger.claim({ scope, key, keyHash, fingerprint, owner: "proc_1", createdAt: 0, expiresAt: 1 })
+        const again = yield* Effect.forEach([{ ...request, key: "new" }, ...requests], claimAgain, all)
+        expect(again).toEqual([true, ...requests.map(() => false)])
       }).pipe(Effect.provide(layerAt(proxy.url)))
     })
   )
