@@ -4,7 +4,7 @@ import { project, run, withSlow } from "../../vitest.shared.ts"
 
 /** The suites that also run on Postgres, besides those that choose their databases themselves. */
 const onPostgres = [
-  "test/access/{DeletedGuardrail,EphemeralKeys,EphemeralLimits,GuardrailStore,KeyResponses,KeyStore,WorkspaceStore}.test.ts",
+  "test/access/{DeletedGuardrail,EphemeralKeys,EphemeralLimits,GuardrailStore,KeyResponses,KeyStore,Permission,WorkspaceStore}.test.ts",
   "test/admission/Admission.test.ts",
   "test/broadcast/BroadcastOverHttp.test.ts",
   "test/objects/FileStore.test.ts",

@@ -98,6 +98,7 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
  */
 export const listActivityOperation = Operation.make("listActivity", "GET", "/activity", {
   access: "management key",
+  scope: "workspace",
   success: Response,
   error: managementErrors
 })

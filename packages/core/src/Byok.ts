@@ -268,6 +268,7 @@ export const createByokKeyEndpoint = Operation.endpoint(createByokKeyOperation, 
  */
 export const listByokKeysOperation = Operation.make("listByokKeys", "GET", "/byok", {
   access: "management key",
+  scope: "workspace",
   success: ListResponse,
   error: managementErrors
 })
@@ -295,6 +296,7 @@ export const listByokKeysEndpoint = Operation.endpoint(listByokKeysOperation, ()
  */
 export const getByokKeyOperation = Operation.make("getByokKey", "GET", "/byok/:id", {
   access: "management key",
+  scope: "workspace",
   success: Response,
   error: managementErrors
 })

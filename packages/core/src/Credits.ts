@@ -58,6 +58,7 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
  */
 export const getCreditsOperation = Operation.make("getCredits", "GET", "/credits", {
   access: "management key",
+  scope: "workspace",
   success: Response,
   error: [BadRequest, Unauthorized, Forbidden, InternalServerError]
 })
@@ -151,6 +152,7 @@ export type LedgerResponse = { [Field in keyof typeof LedgerResponse.Type]: (typ
  */
 export const listCreditLedgerOperation = Operation.make("listCreditLedger", "GET", "/credits/ledger", {
   access: "management key",
+  scope: "workspace",
   success: LedgerResponse,
   error: [BadRequest, Unauthorized, Forbidden, InternalServerError]
 })

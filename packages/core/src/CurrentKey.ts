@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
 import { InternalServerError, Unauthorized } from "./GatewayError.ts"
-import { Timestamp } from "./Identifiers.ts"
+import { Role, Timestamp } from "./Identifiers.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { open, orNull } from "./internal/open.ts"
 import * as Operation from "./Operation.ts"
@@ -121,6 +121,10 @@ export const KeyRecord = Schema.Struct({
   is_management_key: Schema.Boolean,
   /** Always the same as `is_management_key`. */
   is_provisioning_key: Schema.Boolean,
+  /** Only on a management key: what it may do. */
+  role: Schema.optionalKey(Role),
+  /** Only on a management key: the workspaces that it sees and changes. Null: all. */
+  workspace_ids: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.String))),
   /**
    * The identifier of the user who created the key: the user of the management key that made it. An
    * ephemeral key has that of its parent. Null: unknown.
@@ -148,6 +152,7 @@ const DecodedRecord = Schema.Struct({
   limit: orNull(Schema.Finite),
   limit_remaining: orNull(Schema.Finite),
   limit_reset: orNull(open<LimitReset>()),
+  role: Schema.optionalKey(open<Role>()),
   creator_user_id: orNull(Schema.String),
   expires_at: orNull(Schema.String),
   workspace_id: Schema.optionalKey(KeyRecord.fields.workspace_id),

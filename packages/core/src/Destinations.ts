@@ -404,6 +404,7 @@ export const createDestinationEndpoint = Operation.endpoint(createDestinationOpe
  */
 export const listDestinationsOperation = Operation.make("listDestinations", "GET", "/observability/destinations", {
   access: "management key",
+  scope: "workspace",
   success: ListResponse,
   error: managementErrors
 })
@@ -429,6 +430,7 @@ export const listDestinationsEndpoint = Operation.endpoint(listDestinationsOpera
  */
 export const getDestinationOperation = Operation.make("getDestination", "GET", "/observability/destinations/:id", {
   access: "management key",
+  scope: "workspace",
   success: Response,
   error: managementErrors
 })

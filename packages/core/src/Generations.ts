@@ -185,6 +185,7 @@ export const getGenerationEndpoint = Operation.endpoint(getGenerationOperation, 
  */
 export const listGenerationsOperation = Operation.make("listGenerations", "GET", "/generations", {
   access: "management key",
+  scope: "workspace",
   success: ListResponse,
   error: managementErrors
 })

@@ -522,6 +522,8 @@ const params = () => ({ id: example.guardrail.id })
  */
 export const assignKeysOperation = Operation.make("assignKeys", "POST", "/guardrails/:id/assignments/keys", {
   access: "management key",
+  role: "operator",
+  scope: "workspace",
   idempotency: "always",
   unknownFields: "ignored",
   success: DecodedAssignResponse,
@@ -548,6 +550,8 @@ export const assignKeysEndpoint = Operation.endpoint(assignKeysOperation, () => 
  */
 export const unassignKeysOperation = Operation.make("unassignKeys", "POST", "/guardrails/:id/assignments/keys/remove", {
   access: "management key",
+  role: "operator",
+  scope: "workspace",
   idempotency: "always",
   success: UnassignResponse,
   error: managementErrors
@@ -572,6 +576,7 @@ export const unassignKeysEndpoint = Operation.endpoint(unassignKeysOperation, ()
  */
 export const listAssignmentsOperation = Operation.make("listAssignments", "GET", "/guardrails/:id/assignments/keys", {
   access: "management key",
+  scope: "workspace",
   success: DecodedAssignmentList,
   error: managementErrors
 })
@@ -596,6 +601,7 @@ export const listAssignmentsEndpoint = Operation.endpoint(listAssignmentsOperati
  */
 export const listAllAssignmentsOperation = Operation.make("listAllAssignments", "GET", "/guardrails/assignments/keys", {
   access: "management key",
+  scope: "workspace",
   success: DecodedAssignmentList,
   error: managementErrors
 })
@@ -619,6 +625,8 @@ export const listAllAssignmentsEndpoint = Operation.endpoint(listAllAssignmentsO
  */
 export const createGuardrailOperation = Operation.make("createGuardrail", "POST", "/guardrails", {
   access: "management key",
+  role: "operator",
+  scope: "workspace",
   success: DecodedResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })
@@ -652,6 +660,7 @@ export const createGuardrailEndpoint = Operation.endpoint(createGuardrailOperati
  */
 export const listGuardrailsOperation = Operation.make("listGuardrails", "GET", "/guardrails", {
   access: "management key",
+  scope: "workspace",
   success: DecodedListResponse,
   error: managementErrors
 })
@@ -679,6 +688,7 @@ export const listGuardrailsEndpoint = Operation.endpoint(listGuardrailsOperation
  */
 export const getGuardrailOperation = Operation.make("getGuardrail", "GET", "/guardrails/:id", {
   access: "management key",
+  scope: "workspace",
   success: DecodedResponse,
   error: managementErrors
 })
@@ -702,6 +712,8 @@ export const getGuardrailEndpoint = Operation.endpoint(getGuardrailOperation, ()
  */
 export const updateGuardrailOperation = Operation.make("updateGuardrail", "PATCH", "/guardrails/:id", {
   access: "management key",
+  role: "operator",
+  scope: "workspace",
   success: DecodedResponse,
   error: managementErrors
 })
@@ -738,6 +750,8 @@ export const updateGuardrailEndpoint = Operation.endpoint(updateGuardrailOperati
  */
 export const deleteGuardrailOperation = Operation.make("deleteGuardrail", "DELETE", "/guardrails/:id", {
   access: "management key",
+  role: "operator",
+  scope: "workspace",
   success: DeleteResponse,
   error: managementErrors
 })

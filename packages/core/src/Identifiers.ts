@@ -44,6 +44,21 @@ export const WorkspaceRef = Schema.String.check(
 )
 
 /**
+ * What a management key may do. A viewer reads. An operator also changes keys, guardrails, credits,
+ * files and video jobs. An admin also changes everything else, such as workspaces and provider keys.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const Role = Schema.Literals(["viewer", "operator", "admin"])
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type Role = typeof Role.Type
+
+/**
  * A guardrail's identifier: a UUID.
  *
  * Specification: "POST /guardrails/{id}/assignments/keys".

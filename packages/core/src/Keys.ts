@@ -13,7 +13,7 @@ import { LimitReset } from "./CurrentKey.ts"
 import { type CallOptions, GatewayClient } from "./GatewayClient.ts"
 import { BadRequest, Forbidden, InternalServerError, TooManyRequests, Unauthorized } from "./GatewayError.ts"
 import { idempotencyHeaders } from "./internal/idempotencyHeaders.ts"
-import { BooleanText, KeyHash, Name, OffsetPage, Page, Timestamp, WorkspaceId } from "./Identifiers.ts"
+import { BooleanText, KeyHash, Name, OffsetPage, Page, Role, Timestamp, WorkspaceId } from "./Identifiers.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { managementErrors } from "./internal/errorSets.ts"
@@ -54,6 +54,10 @@ export const Key = Schema.Struct({
   disabled: Schema.Boolean,
   /** Whether this is a management key, which manages and cannot spend. */
   is_management_key: Schema.Boolean,
+  /** Only on a management key: what it may do. */
+  role: Schema.optionalKey(Role),
+  /** Only on a management key: the workspaces that it sees and changes. Null: all. */
+  workspace_ids: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.String))),
   /** Whether the key is in the free tier, which uses free models only and spends no credits. */
   is_free_tier: Schema.Boolean,
   /** Spending limit in credits. Null: only the workspace's credits limit the key. */
@@ -120,6 +124,8 @@ const DecodedKey = Schema.Struct({
   limit: orNull(Schema.Finite),
   limit_remaining: orNull(Schema.Finite),
   limit_reset: orNull(open<LimitReset>()),
+  role: Schema.optionalKey(open<Role>()),
+  workspace_ids: orNull(Schema.Array(Schema.String)),
   guardrail_id: orNull(Schema.String),
   creator_user_id: orNull(Schema.String),
   external_user: orNull(Schema.String),
@@ -159,6 +165,17 @@ export type ExternalIdentity = {
 }
 
 /**
+ * The workspaces that a management key sees and changes: 1 to 100 UUIDs. Null: all of its
+ * organization.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const ManagedWorkspaces = Schema.NullOr(
+  Schema.Array(WorkspaceId).check(Schema.isMinLength(1), Schema.isMaxLength(100))
+)
+
+/**
  * The properties of a new key.
  *
  * @category schemas
@@ -173,6 +190,16 @@ export const CreateRequest = Schema.Struct({
    * If true, the key can manage keys, guardrails and workspaces but cannot spend. Default: false.
    */
   is_management_key: Schema.optionalKey(Schema.Boolean),
+  /**
+   * What a management key may do: `viewer`, `operator` or `admin`, at most what the calling key may
+   * do. For another key it is a 400. Default: `admin`.
+   */
+  role: Schema.optionalKey(Role),
+  /**
+   * The workspaces that a management key of the role `viewer` or `operator` sees and changes: 1 to
+   * 100 UUIDs, of those that the calling key sees. For another key it is a 400. Default: null, all.
+   */
+  workspace_ids: Schema.optionalKey(ManagedWorkspaces),
   /**
    * If true, the key is in the free tier: it uses models whose price is 0 and the caller's own
    * provider keys, any other model is a 402, and its requests to such models count toward its free
@@ -251,6 +278,16 @@ export const UpdateRequest = Schema.Struct({
   name: Schema.optionalKey(Name),
   /** True switches the key and its ephemeral keys off, false switches them on again. */
   disabled: Schema.optionalKey(Schema.Boolean),
+  /**
+   * What the management key may do: `viewer`, `operator` or `admin`, at most what the calling key may
+   * do. For another key it is a 400.
+   */
+  role: Schema.optionalKey(Role),
+  /**
+   * The workspaces that the management key sees and changes: 1 to 100 UUIDs, of those that the
+   * calling key sees. Null: all. For another key, and with the role `admin`, a list is a 400.
+   */
+  workspace_ids: Schema.optionalKey(ManagedWorkspaces),
   /**
    * True moves the key and its ephemeral keys to the free tier, false out of it. True for a
    * management key is a 400. Video jobs that were accepted before keep their price.
@@ -424,6 +461,8 @@ const exampleOf = () =>
  */
 export const createKeyOperation = Operation.make("createKey", "POST", "/keys", {
   access: "management key",
+  role: "operator",
+  scope: "workspace",
   idempotency: "by key",
   success: DecodedCreateResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
@@ -481,6 +520,7 @@ export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKeyO
  */
 export const listKeysOperation = Operation.make("listKeys", "GET", "/keys", {
   access: "management key",
+  scope: "workspace",
   success: DecodedListResponse,
   error: managementErrors
 })
@@ -515,6 +555,7 @@ export const listKeysEndpoint = Operation.endpoint(listKeysOperation, () => ({
  */
 export const getKeyOperation = Operation.make("getKey", "GET", "/keys/:hash", {
   access: "management key",
+  scope: "workspace",
   success: DecodedResponse,
   error: managementErrors
 })
@@ -538,6 +579,8 @@ export const getKeyEndpoint = Operation.endpoint(getKeyOperation, () => ({
  */
 export const updateKeyOperation = Operation.make("updateKey", "PATCH", "/keys/:hash", {
   access: "management key",
+  role: "operator",
+  scope: "workspace",
   success: DecodedResponse,
   error: managementErrors
 })
@@ -566,6 +609,8 @@ export const updateKeyEndpoint = Operation.endpoint(updateKeyOperation, () => ({
  */
 export const deleteKeyOperation = Operation.make("deleteKey", "DELETE", "/keys/:hash", {
   access: "management key",
+  role: "operator",
+  scope: "workspace",
   success: DeleteResponse,
   error: managementErrors
 })

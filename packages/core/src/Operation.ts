@@ -22,6 +22,7 @@ import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
 import { Authorization } from "./unstable/Authorization.ts"
 import { statusOf } from "./GatewayError.ts"
+import type { Role } from "./Identifiers.ts"
 import { RequestBody } from "./unstable/RequestBody.ts"
 
 /**
@@ -32,6 +33,18 @@ import { RequestBody } from "./unstable/RequestBody.ts"
  * @since 0.1.0
  */
 export type Access = "any key" | "ordinary key" | "management key"
+
+/**
+ * What a management key that is restricted to some workspaces gets of an operation:
+ *
+ * - `workspace`: the operation shows and changes only what is in these workspaces, or nothing that is
+ *   of any workspace;
+ * - `organization`: a 403.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Scope = "workspace" | "organization"
 
 /**
  * Whether the client may retry a request whose outcome is unknown:
@@ -89,6 +102,9 @@ export interface Operation<
   /** The path below `/api/v1`, with parameters as `:name`. */
   readonly path: Path
   readonly access: Who
+  /** The least role of a management key that may call it. Other keys have no role. */
+  readonly role: Role
+  readonly scope: Scope
   readonly idempotency: Idempotency
   readonly bodyLimit: BodyLimit
   /** Whether a request with a field that the operation does not know is a 400. */
@@ -117,7 +133,10 @@ export interface Operation<
 export type ErrorOf<E extends Operation> = E["error"][number]["Type"]
 
 /**
- * Declares an operation. Default for `idempotency`: `never` for a POST, `always` for other methods.
+ * Declares an operation. Default for `role`: `viewer` for a GET; for other methods `operator`, or
+ * `admin` if only management keys may call. Default for `scope`: `organization` if only management
+ * keys may call, else `workspace`.
+ * Default for `idempotency`: `never` for a POST, `always` for other methods.
  * Default for `unknownFields`: `refused` for an operation of management keys, else `ignored`.
  * Default for `timeLimit`: 90 seconds.
  *
@@ -148,6 +167,8 @@ export const make = <
   path: Path,
   traits: {
     readonly access: Who
+    readonly role?: Role
+    readonly scope?: Scope
     readonly idempotency?: Idempotency
     readonly bodyLimit?: BodyLimit
     readonly unknownFields?: UnknownFields
@@ -160,6 +181,9 @@ export const make = <
   identifier,
   method,
   path,
+  // What an ordinary key may do, an operator may do too, because it could create such a key.
+  role: method === "GET" ? "viewer" : traits.access === "management key" ? "admin" : "operator",
+  scope: traits.access === "management key" ? "organization" : "workspace",
   idempotency: method === "POST" ? "never" : "always",
   bodyLimit: {},
   unknownFields: traits.access === "management key" ? "refused" : "ignored",

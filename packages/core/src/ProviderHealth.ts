@@ -157,6 +157,7 @@ export type Response = { [Field in keyof typeof Response.Type]: (typeof Response
  */
 export const getProviderHealthOperation = Operation.make("getProviderHealth", "GET", "/providers/health", {
   access: "management key",
+  scope: "workspace",
   success: Response,
   error: managementErrors
 })

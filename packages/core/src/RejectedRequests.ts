@@ -92,6 +92,7 @@ export type ListResponse = { [Field in keyof typeof ListResponse.Type]: (typeof 
  */
 export const listRejectedRequestsOperation = Operation.make("listRejectedRequests", "GET", "/requests/rejected", {
   access: "management key",
+  scope: "workspace",
   success: ListResponse,
   error: managementErrors
 })

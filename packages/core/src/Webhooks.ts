@@ -251,6 +251,7 @@ export const rotateWebhookSecretEndpoint = Operation.endpoint(rotateWebhookSecre
  */
 export const listWebhookDeliveriesOperation = Operation.make("listWebhookDeliveries", "GET", "/webhooks/deliveries", {
   access: "management key",
+  scope: "workspace",
   success: DeliveryListResponse,
   error: managementErrors
 })
@@ -289,6 +290,7 @@ const delivery = {
  */
 export const getWebhookDeliveryOperation = Operation.make("getWebhookDelivery", "GET", "/webhooks/deliveries/:id", {
   access: "management key",
+  scope: "workspace",
   success: DeliveryResponse,
   error: managementErrors
 })

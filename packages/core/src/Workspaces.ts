@@ -294,6 +294,7 @@ export const createWorkspaceEndpoint = Operation.endpoint(createWorkspaceOperati
  */
 export const listWorkspacesOperation = Operation.make("listWorkspaces", "GET", "/workspaces", {
   access: "management key",
+  scope: "workspace",
   success: ListResponse,
   error: managementErrors
 })
@@ -316,6 +317,7 @@ export const listWorkspacesEndpoint = Operation.endpoint(listWorkspacesOperation
  */
 export const getWorkspaceOperation = Operation.make("getWorkspace", "GET", "/workspaces/:id", {
   access: "management key",
+  scope: "workspace",
   success: Response,
   error: managementErrors
 })
@@ -391,6 +393,8 @@ export const deleteWorkspaceEndpoint = Operation.endpoint(deleteWorkspaceOperati
  */
 export const addCreditsOperation = Operation.make("addCredits", "POST", "/workspaces/:id/credits", {
   access: "management key",
+  role: "operator",
+  scope: "workspace",
   idempotency: "by key",
   success: Response,
   error: managementErrors

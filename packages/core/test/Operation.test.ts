@@ -60,6 +60,63 @@ describe("the traits of the operations", () => {
     )
   })
 
+  it("let a viewer read, and state what an operator may change; the rest needs an admin", () => {
+    const managed = declared.filter(({ operation }) => operation.access === "management key")
+    const needing = (role: string) =>
+      inAnyOrder(
+        managed.filter(({ operation }) => operation.role === role).map(({ operation }) => operation.identifier)
+      )
+    expect(needing("viewer")).toEqual(
+      inAnyOrder(
+        managed.filter(({ endpoint }) => endpoint.method === "GET").map(({ operation }) => operation.identifier)
+      )
+    )
+    expect(needing("operator")).toEqual(
+      inAnyOrder([
+        "createKey",
+        "updateKey",
+        "deleteKey",
+        "createGuardrail",
+        "updateGuardrail",
+        "deleteGuardrail",
+        "assignKeys",
+        "unassignKeys",
+        "addCredits"
+      ])
+    )
+    expect(needing("admin")).toEqual(
+      inAnyOrder([
+        "createByokKey",
+        "updateByokKey",
+        "deleteByokKey",
+        "createDestination",
+        "updateDestination",
+        "deleteDestination",
+        "createWorkspace",
+        "updateWorkspace",
+        "deleteWorkspace",
+        "rotateWebhookSecret",
+        "redeliverWebhook"
+      ])
+    )
+    // What any key may call, a viewer may only read.
+    const others = declared.filter(({ operation }) => operation.access === "any key")
+    for (const { operation, endpoint } of others) {
+      expect([operation.identifier, operation.role]).toEqual([
+        operation.identifier,
+        endpoint.method === "GET" ? "viewer" : "operator"
+      ])
+    }
+  })
+
+  it("close what is not about one workspace to management keys that are restricted to some", () => {
+    const changing = names(({ operation }) => operation.scope === "workspace" && operation.role === "admin")
+    expect(changing).toEqual([])
+    expect(names(({ operation }) => operation.access !== "management key" && operation.scope !== "workspace")).toEqual(
+      []
+    )
+  })
+
   it("are authorized before their body is read", () => {
     for (const { endpoint, operation } of declared) {
       expect([operation.identifier, ...endpoint.middlewares]).toEqual([

@@ -1,6 +1,6 @@
 /** `model-gateway keys`: manages API keys. */
 import { LimitReset } from "@model-gateway/core/CurrentKey"
-import { Name } from "@model-gateway/core/Identifiers"
+import { Name, Role } from "@model-gateway/core/Identifiers"
 import type { Key } from "@model-gateway/core/Keys"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as KeyFormat from "@model-gateway/server/KeyFormat"
@@ -16,8 +16,14 @@ import * as OperatorName from "../OperatorName.ts"
 import * as Output from "../Output.ts"
 import * as TimeFlag from "../TimeFlag.ts"
 
-const kindText = ({ is_free_tier, is_management_key }: Key): string =>
-  is_management_key ? "management" : is_free_tier ? "free tier" : "ordinary"
+const kindText = ({ is_free_tier, is_management_key, role }: Key): string =>
+  is_management_key
+    ? role === undefined
+      ? "management"
+      : `management, ${role}`
+    : is_free_tier
+      ? "free tier"
+      : "ordinary"
 
 const limitText = ({ limit, limit_remaining, limit_reset }: Key): string =>
   limit === null ? "none" : `${limit_remaining} of ${limit} left${limit_reset === null ? "" : `, ${limit_reset}`}`
@@ -29,6 +35,23 @@ const nameFlag = Flag.String("name").pipe(
   Flag.withMetavar("text"),
   Flag.filter(Schema.is(Name), () => "Expected 1 to 256 characters")
 )
+
+const roleFlag = Flag.Literals("role", Role.literals)
+
+/** The workspaces that a management key is restricted to. */
+const onlyWorkspaceFlag = Flag.String("only-workspace").pipe(
+  Flag.withMetavar("slug-or-id"),
+  Flag.between(0, 100),
+  // Without it, the help says that the flag is required.
+  Flag.withDefault<ReadonlyArray<string>>([]),
+  Flag.map((refs) => (refs.length === 0 ? Option.none() : Option.some(refs)))
+)
+
+const workspaceIdsOf = (refs: Option.Option<ReadonlyArray<string>>) =>
+  Option.match(refs, {
+    onNone: () => Effect.succeed(undefined),
+    onSome: (some) => Effect.forEach(some, Operator.workspaceId)
+  })
 
 const limitFlag = CreditsFlag.make("limit", 0)
 
@@ -52,6 +75,17 @@ const create = Operator.command(
     management: Flag.Boolean("management").pipe(
       Flag.withDescription("Create a management key. It manages keys, guardrails and credits, and cannot spend"),
       Flag.withDefault(false)
+    ),
+    role: roleFlag.pipe(
+      Flag.withDescription(
+        "What a management key may do: viewer reads, operator also changes keys, guardrails and credits, admin everything. Default: admin"
+      ),
+      Flag.optional
+    ),
+    onlyWorkspaces: onlyWorkspaceFlag.pipe(
+      Flag.withDescription(
+        "Slug or id of a workspace that a management key with the role viewer or operator is restricted to. Repeat the flag for several. Default: all"
+      )
     ),
     freeTier: Flag.Boolean("free-tier").pipe(
       Flag.withDescription("Create a key of the free tier. It uses only models at a price of 0, and spends no credits"),
@@ -92,6 +126,7 @@ const create = Operator.command(
   Effect.fn("keys create")(function* (input) {
     const { gateway, userId } = yield* Operator.Target
     const workspaceId = yield* Operator.optionalWorkspaceId(input.workspace)
+    const workspaceIds = yield* workspaceIdsOf(input.onlyWorkspaces)
     const user = Option.match(input.user, { onNone: () => userId, onSome: (name) => (name === "" ? null : name) })
     const { data, key } = yield* gateway.createKey({
       name: input.name,
@@ -101,6 +136,8 @@ const create = Operator.command(
       limit_reset: Option.getOrNull(input.limitReset),
       include_byok_in_limit: input.byokInLimit,
       expires_at: Option.getOrNull(Option.map(input.expiresAt, TimeFlag.format)),
+      role: Option.getOrUndefined(input.role),
+      workspace_ids: workspaceIds,
       ...(workspaceId === undefined ? {} : { workspace_id: workspaceId }),
       ...(user === undefined ? {} : { creator_user_id: user })
     })
@@ -112,6 +149,9 @@ const create = Operator.command(
   Effect.fnUntraced(function* (input) {
     if (input.management && input.freeTier) {
       return yield* new UsageError({ message: "--free-tier and --management exclude each other." })
+    }
+    if (!input.management && (Option.isSome(input.role) || Option.isSome(input.onlyWorkspaces))) {
+      return yield* new UsageError({ message: "--role and --only-workspace are for a key with --management." })
     }
     if (Option.isSome(input.limitReset) && Option.isNone(input.limit)) {
       return yield* new UsageError({ message: "--limit-reset needs a --limit to reset." })
@@ -127,6 +167,10 @@ const create = Operator.command(
       description: "A key with 5 credits a day that expires at the new year"
     },
     { command: "model-gateway keys create --management --json", description: "A management key, for a script" },
+    {
+      command: "model-gateway keys create --management --role operator --only-workspace search-team",
+      description: "A management key for the keys, guardrails and credits of one workspace"
+    },
     {
       command: "model-gateway keys create --workspace search-team --url https://gateway.example",
       description: "On a gateway that runs elsewhere"
@@ -207,6 +251,7 @@ const fields = (key: Key): string =>
     ["kind", kindText(key)],
     ["user", key.creator_user_id ?? "none"],
     ["workspace", key.workspace_id],
+    ...(key.workspace_ids === null ? [] : [["only workspaces", key.workspace_ids.join(", ")] as const]),
     ["limit", limitText(key)],
     ["expires", key.expires_at ?? "never"],
     ["hash", key.hash]
@@ -242,6 +287,12 @@ const update = Operator.command(
         Flag.withDescription(`Whether the key and its ephemeral keys are switched off. ${unchanged}`),
         Flag.optional
       ),
+      role: roleFlag.pipe(Flag.withDescription(`What a management key may do. ${unchanged}`), Flag.optional),
+      "only-workspace": onlyWorkspaceFlag.pipe(
+        Flag.withDescription(
+          `Slug or id of a workspace that a management key is restricted to. Repeat the flag for several. ${unchanged}`
+        )
+      ),
       "free-tier": Change.yesOrNo("free-tier").pipe(
         Flag.withDescription(`Whether the key is of the free tier. ${unchanged}`),
         Flag.optional
@@ -263,7 +314,7 @@ const update = Operator.command(
         Flag.optional
       )
     },
-    unset: Change.unsetFlag(["limit", "limit-reset", "expires-at"])
+    unset: Change.unsetFlag(["only-workspace", "limit", "limit-reset", "expires-at"])
   },
   Effect.fn("keys update")(function* ({ changes, key: text, unset }) {
     const { gateway } = yield* Operator.Target
@@ -271,8 +322,11 @@ const update = Operator.command(
     if (Option.isSome(changes["limit-reset"]) && Option.isNone(changes.limit) && limit === null) {
       return yield* new UsageError({ message: "--limit-reset needs a --limit to reset: the key has none." })
     }
+    const workspaceIds = yield* workspaceIdsOf(changes["only-workspace"])
     const data = yield* orMissing(
       gateway.updateKey(hash, {
+        role: Option.getOrUndefined(changes.role),
+        workspace_ids: unset.includes("only-workspace") ? null : workspaceIds,
         name: Option.getOrUndefined(changes.name),
         disabled: Option.getOrUndefined(changes.disabled),
         is_free_tier: Option.getOrUndefined(changes["free-tier"]),

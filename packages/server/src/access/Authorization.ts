@@ -22,6 +22,7 @@ import type { Key } from "./Key.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 import { KeyStore } from "./KeyStore.ts"
 import { RateLimits } from "./RateLimits.ts"
+import * as Permission from "./Permission.ts"
 import * as RequestRate from "./RequestRate.ts"
 import { type BootstrapOptions, WorkspaceStore } from "./WorkspaceStore.ts"
 
@@ -50,13 +51,19 @@ const wrongKind: { readonly [Who in Access]: (caller: Caller) => Forbidden | und
   "management key": ({ key }) => (key.isManagement ? undefined : onlyManagement)
 }
 
+/** Why a management key may not call the operation. Other keys have no role. */
+const beyondPermission = ({ key }: Caller, operation: Routes.Route): Forbidden | undefined =>
+  key.isManagement ? Permission.refusalOf(key, operation) : undefined
+
 /** Why the caller may not call the operation. Undefined: it may. */
 const refusalOf = (caller: Caller, operation: Routes.Route | undefined): Forbidden | undefined => {
   if (operation === undefined) return undefined
   const { access, errors, name } = operation
   const permitted = caller.ephemeral?.operations ?? null
   // An operation without a 403 is always allowed: GET `/key`, which only reports the key's status.
-  return permitted !== null && !permitted.has(name) && errors.has(403) ? notPermitted(name) : wrongKind[access](caller)
+  return permitted !== null && !permitted.has(name) && errors.has(403)
+    ? notPermitted(name)
+    : (wrongKind[access](caller) ?? beyondPermission(caller, operation))
 }
 
 const make = Effect.gen(function* () {
@@ -137,6 +144,8 @@ const operatorKey = (organizationId: string, workspaceId: string, now: number): 
   guardrailAssignedAt: null,
   guardrailAssignedBy: null,
   isManagement: true,
+  role: "admin",
+  workspaceIds: null,
   isFreeTier: false,
   creatorUserId: null,
   externalUser: null,

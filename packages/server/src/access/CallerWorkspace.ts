@@ -2,6 +2,7 @@
 import { Forbidden, phrases } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
 import { currentCaller } from "./Caller.ts"
+import * as Permission from "./Permission.ts"
 import { WorkspaceStore } from "./WorkspaceStore.ts"
 import { orUnavailable } from "../http/Failures.ts"
 
@@ -33,6 +34,8 @@ export const makeRecorded = Effect.map(WorkspaceStore, (workspaces) =>
     const workspace = yield* orUnavailable(workspaces.find(workspaceId.toLowerCase())).pipe(
       Effect.catchTag("WorkspaceNotFound", () => Effect.fail(notAMember))
     )
-    return workspace.organizationId === key.organizationId ? workspace : yield* notAMember
+    return workspace.organizationId === key.organizationId && Permission.sees(key, workspace.id)
+      ? workspace
+      : yield* notAMember
   })
 )

@@ -6,6 +6,7 @@ import { Clock, Context, Data, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql/SqlClient"
+import type * as Statement from "effect/sql/Statement"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Budgets from "../accounting/Budgets.ts"
 import * as SpendingLimit from "../accounting/SpendingLimit.ts"
@@ -86,13 +87,19 @@ export class GuardrailStore extends Context.Service<
       organizationId: string,
       id: string
     ) => Effect.Effect<ListedGuardrail, GuardrailNotFound | StorageError>
-    /** Newest first. With a workspace, only those listed in it. */
+    /** Newest first. With workspaces, only those listed in them. */
     readonly list: (
-      filter: { readonly organizationId: string; readonly workspaceId?: string | undefined },
+      filter: { readonly organizationId: string; readonly workspaceIds?: ReadonlyArray<string> | undefined },
       request?: Page.OffsetRequest
     ) => Effect.Effect<Page.CountedPage<ListedGuardrail>, StorageError>
-    /** The keys of at most 100 guardrails, in the order of the guardrails. */
-    readonly keysOf: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<KeysOfGuardrail>, StorageError>
+    /**
+     * The keys of at most 100 guardrails, in the order of the guardrails. With workspaces, only keys of
+     * these.
+     */
+    readonly keysOf: (
+      ids: ReadonlyArray<string>,
+      workspaceIds?: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<KeysOfGuardrail>, StorageError>
     readonly update: (
       organizationId: string,
       id: string,
@@ -102,28 +109,35 @@ export class GuardrailStore extends Context.Service<
     readonly remove: (organizationId: string, id: string) => Effect.Effect<void, GuardrailNotFound | StorageError>
     /**
      * Assigns the guardrail to the keys, in one transaction. A repeated hash counts once.
-     * `assignedBy` is the user who does it. Default: null, unknown.
+     * `assignedBy` is the user who does it. Default: null, unknown. With workspaces, keys of others
+     * are not found.
      */
     readonly assign: (
       organizationId: string,
       id: string,
       keyHashes: ReadonlyArray<string>,
-      assignedBy?: string | null
+      assignedBy?: string | null,
+      workspaceIds?: ReadonlyArray<string>
     ) => Effect.Effect<Assignment, GuardrailNotFound | StorageError>
-    /** Removes the guardrail from those keys that have it, and returns how many did. */
+    /**
+     * Removes the guardrail from those keys that have it, and returns how many did. With workspaces,
+     * only from keys of these.
+     */
     readonly unassign: (
       organizationId: string,
       id: string,
-      keyHashes: ReadonlyArray<string>
+      keyHashes: ReadonlyArray<string>,
+      workspaceIds?: ReadonlyArray<string>
     ) => Effect.Effect<number, GuardrailNotFound | StorageError>
     /**
      * The keys that the guardrail is assigned to, in the order of their assignment. Null: the keys
-     * of all guardrails of the organization.
+     * of all guardrails of the organization. With workspaces, only keys of these.
      */
     readonly assignments: (
       organizationId: string,
       id: string | null,
-      request?: Page.OffsetRequest
+      request?: Page.OffsetRequest,
+      workspaceIds?: ReadonlyArray<string>
     ) => Effect.Effect<Page.CountedPage<AssignedKey>, GuardrailNotFound | StorageError>
   }
 >()("@model-gateway/server/access/GuardrailStore") {}
@@ -177,31 +191,41 @@ export const make = Effect.gen(function* () {
   )
 
   const list: GuardrailStore["Service"]["list"] = Effect.fn("GuardrailStore.list")(function* (
-    { organizationId, workspaceId },
+    { organizationId, workspaceIds },
     request
   ) {
-    const listed = sql.and([
-      sql`organization_id = ${organizationId}`,
-      ...(workspaceId === undefined ? [] : [sql`workspace_id = ${workspaceId}`])
-    ])
+    const ofOrganization = sql`organization_id = ${organizationId}`
+    const newest = Page.ofWorkspaces(sql, {
+      table: "guardrails",
+      key: "id",
+      time: "created_at",
+      order: "DESC",
+      where: ofOrganization,
+      workspaceIds
+    })
     return yield* Page.readCounted(
       {
         // The skipped guardrails are read from the index only.
-        rows: (limit, offset) => sql`SELECT ${columns} FROM (
-            SELECT id FROM guardrails WHERE ${listed} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}
-          ) p JOIN guardrails g ON g.id = p.id ${limitOfGuardrail}
+        rows: (limit, offset) => sql`SELECT ${columns} FROM (${newest(limit, offset)}) p
+          JOIN guardrails g ON g.id = p.id ${limitOfGuardrail}
           ORDER BY g.created_at DESC, g.id DESC`,
-        total: sql`SELECT COUNT(*) AS total_count FROM guardrails WHERE ${listed}`,
+        total: sql`SELECT COUNT(*) AS total_count FROM guardrails
+          WHERE ${Page.inWorkspaces(sql, ofOrganization, workspaceIds)}`,
         item: listedAt(yield* Clock.currentTimeMillis)
       },
       request
     )
   }, mapSqlError("GuardrailStore.list"))
 
-  const keysOf = Effect.fn("GuardrailStore.keysOf")(function* (ids: ReadonlyArray<string>) {
+  const keysOf = Effect.fn("GuardrailStore.keysOf")(function* (
+    ids: ReadonlyArray<string>,
+    workspaceIds?: ReadonlyArray<string>
+  ) {
+    const of = (guardrails: Statement.Fragment) =>
+      Page.inWorkspaces(sql, sql.and([guardrails, sql`guardrail_id IS NOT NULL`]), workspaceIds)
     const [head, ...rest] = ids.map(
       (id) => sql`SELECT ${assignedKeyColumns} FROM (
-        SELECT hash FROM keys WHERE guardrail_id = ${id} AND guardrail_id IS NOT NULL
+        SELECT hash FROM keys WHERE ${of(sql`guardrail_id = ${id}`)}
         ORDER BY guardrail_assigned_at, hash LIMIT ${maxFirstKeys}
       ) p JOIN keys k ON k.hash = p.hash`
     )
@@ -209,7 +233,7 @@ export const make = Effect.gen(function* () {
     const rows = yield* rest.reduce((all, next) => sql`${all} UNION ALL ${next}`, head)
     const keys = yield* Page.itemsOf(rows, assignedKeys.readOf("k"))
     const counted = yield* sql`SELECT guardrail_id, COUNT(*) AS total_count FROM keys
-      WHERE ${sql.in("guardrail_id", ids)} AND guardrail_id IS NOT NULL GROUP BY guardrail_id`
+      WHERE ${of(sql.in("guardrail_id", ids))} GROUP BY guardrail_id`
     const counts = new Map(counted.map((row) => [Dialect.text(row, "guardrail_id"), Dialect.int(row, "total_count")]))
     return ids.map((id) => ({
       first: keys
@@ -259,7 +283,11 @@ export const make = Effect.gen(function* () {
    * Locks the known keys among the hashes, and returns each with its guardrail, and the unknown
    * hashes.
    */
-  const lookUp = Effect.fnUntraced(function* (organizationId: string, hashes: ReadonlyArray<string>) {
+  const lookUp = Effect.fnUntraced(function* (
+    organizationId: string,
+    hashes: ReadonlyArray<string>,
+    workspaceIds: ReadonlyArray<string> | undefined
+  ) {
     const wanted = [...new Set(hashes)]
     const known = new Map<string, string | null>()
     for (const some of chunks(wanted.toSorted())) {
@@ -267,9 +295,10 @@ export const make = Effect.gen(function* () {
       // Compare the organization here: in the statement, SQLite would read all keys of the
       // organization for every batch.
       const rows =
-        yield* sql`SELECT hash, organization_id, guardrail_id FROM keys WHERE deleted_at IS NULL AND ${sql.in("hash", some)}`
+        yield* sql`SELECT hash, organization_id, workspace_id, guardrail_id FROM keys WHERE deleted_at IS NULL AND ${sql.in("hash", some)}`
       for (const row of rows) {
         if (row.organization_id !== organizationId) continue
+        if (workspaceIds?.includes(Dialect.text(row, "workspace_id")) === false) continue
         known.set(Dialect.text(row, "hash"), Dialect.textOrNull(row, "guardrail_id"))
       }
       yield* Effect.yieldNow
@@ -297,9 +326,15 @@ export const make = Effect.gen(function* () {
   })
 
   const assign = Effect.fn("GuardrailStore.assign")(
-    function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>, assignedBy: string | null = null) {
+    function* (
+      organizationId: string,
+      id: string,
+      keyHashes: ReadonlyArray<string>,
+      assignedBy: string | null = null,
+      workspaceIds?: ReadonlyArray<string>
+    ) {
       yield* findLocked(organizationId, id)
-      const { known, notFound } = yield* lookUp(organizationId, keyHashes)
+      const { known, notFound } = yield* lookUp(organizationId, keyHashes, workspaceIds)
       const changed = [...known].filter(([, previous]) => previous !== id)
       yield* setGuardrail(
         id,
@@ -316,9 +351,14 @@ export const make = Effect.gen(function* () {
   )
 
   const unassign = Effect.fn("GuardrailStore.unassign")(
-    function* (organizationId: string, id: string, keyHashes: ReadonlyArray<string>) {
+    function* (
+      organizationId: string,
+      id: string,
+      keyHashes: ReadonlyArray<string>,
+      workspaceIds?: ReadonlyArray<string>
+    ) {
       yield* findLocked(organizationId, id)
-      const { known } = yield* lookUp(organizationId, keyHashes)
+      const { known } = yield* lookUp(organizationId, keyHashes, workspaceIds)
       const assigned = [...known].flatMap(([hash, guardrail]) => (guardrail === id ? [hash] : []))
       yield* setGuardrail(null, assigned, null)
       return assigned.length
@@ -330,22 +370,32 @@ export const make = Effect.gen(function* () {
   const assignments: GuardrailStore["Service"]["assignments"] = Effect.fn("GuardrailStore.assignments")(function* (
     organizationId,
     id,
-    request
+    request,
+    workspaceIds
   ) {
     if (id !== null) yield* find(organizationId, id)
     // A deleted key has no guardrail.
-    const isAssigned =
-      id === null
-        ? sql`organization_id = ${organizationId} AND guardrail_id IS NOT NULL`
-        : sql`guardrail_id = ${id} AND guardrail_id IS NOT NULL`
+    const isAssigned = sql.and([
+      sql`guardrail_id IS NOT NULL`,
+      ...(id === null ? [] : [sql`guardrail_id = ${id}`]),
+      // The index of a guardrail's keys does not begin with the organization.
+      ...(id === null || workspaceIds !== undefined ? [sql`organization_id = ${organizationId}`] : [])
+    ])
+    const earliest = Page.ofWorkspaces(sql, {
+      table: "keys",
+      key: "hash",
+      time: "guardrail_assigned_at",
+      order: "ASC",
+      where: isAssigned,
+      workspaceIds
+    })
     return yield* Page.readCounted(
       {
         // The skipped keys are read from the index only.
-        rows: (limit, offset) => sql`SELECT ${assignedKeyColumns} FROM (
-            SELECT hash FROM keys WHERE ${isAssigned} ORDER BY guardrail_assigned_at, hash LIMIT ${limit} OFFSET ${offset}
-          ) p JOIN keys k ON k.hash = p.hash
+        rows: (limit, offset) => sql`SELECT ${assignedKeyColumns} FROM (${earliest(limit, offset)}) p
+          JOIN keys k ON k.hash = p.hash
           ORDER BY k.guardrail_assigned_at, k.hash`,
-        total: sql`SELECT COUNT(*) AS total_count FROM keys WHERE ${isAssigned}`,
+        total: sql`SELECT COUNT(*) AS total_count FROM keys WHERE ${Page.inWorkspaces(sql, isAssigned, workspaceIds)}`,
         item: assignedKeys.readOf("k")
       },
       request

@@ -1,4 +1,5 @@
 /** Keys as they are stored. */
+import { Role } from "@model-gateway/core/Identifiers"
 import { Schema, SchemaGetter } from "effect"
 import { Model } from "effect/schema"
 import type { Row } from "effect/sql/SqlConnection"
@@ -20,6 +21,10 @@ class StoredKey extends Model.Class<StoredKey>("Key")({
   /** For example `mg_sk_…abc`. */
   label: Table.constant(Schema.String),
   isManagement: Table.constant(Table.Bit),
+  /** What a management key may do. Another key has no use for it. */
+  role: Table.oneOf(Role, "viewer"),
+  /** The workspaces that a management key sees and changes. Null: all of its organization. */
+  workspaceIds: Table.nullable(Table.Texts),
   /** Whether it spends no credits: see `routing/FreeTier.ts`. */
   isFreeTier: Table.Bit,
   creatorUserId: Table.constantOrNull(Schema.String),

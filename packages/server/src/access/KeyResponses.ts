@@ -30,6 +30,10 @@ export class KeyResponses extends Context.Service<
 /** The deprecated field, the same for every key. */
 const rateLimit = { requests: -1, interval: "10s", note: "This field is deprecated and safe to ignore." } as const
 
+/** What the record of a management key has besides. */
+const permission = ({ isManagement, role, workspaceIds }: Key) =>
+  isManagement ? { role, workspace_ids: workspaceIds } : {}
+
 /** The record of a key, from its budget and the free requests it made today. */
 export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): SentRecord => {
   const remaining = Budgets.remaining(budget)
@@ -50,6 +54,7 @@ export const make = (key: Key, budget: Budgets.Budget, freeUsed: number): SentRe
     is_free_tier: key.isFreeTier,
     is_management_key: key.isManagement,
     is_provisioning_key: key.isManagement,
+    ...permission(key),
     label: key.label,
     limit: budget.limit === null ? null : toCredits(budget.limit),
     limit_remaining: remaining === null ? null : toCredits(remaining),
@@ -79,6 +84,7 @@ export const listed = (key: Key, record: SentRecord): typeof Keys.Key.Type => ({
   workspace_id: key.workspaceId,
   disabled: key.disabled,
   is_management_key: key.isManagement,
+  ...permission(key),
   is_free_tier: key.isFreeTier,
   limit: record.limit,
   limit_remaining: record.limit_remaining,

@@ -25,6 +25,7 @@ import type { Caller } from "./Caller.ts"
 import { type InvalidKey, invalid } from "./InvalidKey.ts"
 import { joinLimit, type Key, keyColumns, keyRow, tables } from "./Key.ts"
 import { CallerCache } from "./CallerCache.ts"
+import type { Permission } from "./Permission.ts"
 import * as Workspace from "./Workspace.ts"
 
 export type { Caller } from "./Caller.ts"
@@ -38,7 +39,9 @@ export interface CreateKey
     /** Default: null. A limit then never resets, and a key never expires. */
     Table.Change<Pick<Key, "creatorUserId" | "externalUser" | "expiresAt" | "limit" | "limitReset">>,
     /** Default: false. */
-    Table.Change<Pick<Key, "isManagement" | "isFreeTier" | "includeByokInLimit">> {
+    Table.Change<Pick<Key, "isManagement" | "isFreeTier" | "includeByokInLimit">>,
+    /** Of a management key. Default: `admin`, and null for all workspaces. */
+    Table.Change<Permission> {
   /** Default: `freeDailyRequests` of the settings. */
   readonly freeDailyLimit?: number | undefined
   /** Default: a random one. It must not exist yet. */
@@ -49,7 +52,16 @@ export interface CreateKey
 export type UpdateKey = Table.Change<
   Pick<
     Key,
-    "name" | "disabled" | "isFreeTier" | "expiresAt" | "limit" | "limitReset" | "includeByokInLimit" | "freeDailyLimit"
+    | "name"
+    | "disabled"
+    | "role"
+    | "workspaceIds"
+    | "isFreeTier"
+    | "expiresAt"
+    | "limit"
+    | "limitReset"
+    | "includeByokInLimit"
+    | "freeDailyLimit"
   >
 >
 
@@ -57,7 +69,7 @@ export type UpdateKey = Table.Change<
 export interface KeyFilter {
   readonly organizationId: string
   /** Default: those of all workspaces. */
-  readonly workspaceId?: string | undefined
+  readonly workspaceIds?: ReadonlyArray<string> | undefined
   /** Whether disabled keys are listed too. Default: false. */
   readonly includeDisabled?: boolean | undefined
 }
@@ -100,17 +112,25 @@ export class KeyStore extends Context.Service<
       filter: KeyFilter,
       request?: Page.OffsetRequest
     ) => Effect.Effect<Page.Page<ListedKey>, StorageError>
-    /** Applies the change and returns the updated key. */
-    readonly update: (
+    /**
+     * Applies the change and returns the updated key, unless `check` fails for the key before the
+     * change.
+     */
+    readonly update: <E = never>(
       organizationId: string,
       hash: string,
-      change: UpdateKey
-    ) => Effect.Effect<Key, KeyNotFound | ManagementKeyOfFreeTier | StorageError>
+      change: UpdateKey,
+      check?: (before: Key) => Effect.Effect<void, E>
+    ) => Effect.Effect<Key, KeyNotFound | ManagementKeyOfFreeTier | StorageError | E>
     /**
-     * Deletes the key permanently. The key and its ephemeral keys stop working immediately; its
-     * usage is kept. Deleting it again fails with {@link KeyNotFound}.
+     * Deletes the key permanently, unless `check` fails for it. The key and its ephemeral keys stop
+     * working immediately; its usage is kept. Deleting it again fails with {@link KeyNotFound}.
      */
-    readonly remove: (organizationId: string, hash: string) => Effect.Effect<void, KeyNotFound | StorageError>
+    readonly remove: <E = never>(
+      organizationId: string,
+      hash: string,
+      check?: (before: Key) => Effect.Effect<void, E>
+    ) => Effect.Effect<void, KeyNotFound | StorageError | E>
     /** Authenticates a key. For an ephemeral key, the caller's key is its parent. */
     readonly authenticate: (key: Redacted.Redacted<string>) => Effect.Effect<Caller, InvalidKey | StorageError>
     /**
@@ -152,6 +172,7 @@ export const make = Effect.gen(function* () {
         hash,
         label,
         isManagement,
+        role: input.role ?? "admin",
         isFreeTier,
         disabled: false,
         freeDailyLimit: input.freeDailyLimit ?? freeDailyRequests,
@@ -174,16 +195,24 @@ export const make = Effect.gen(function* () {
     const listed = sql.and([
       sql`organization_id = ${filter.organizationId}`,
       sql`deleted_at IS NULL`,
-      ...(filter.workspaceId === undefined ? [] : [sql`workspace_id = ${filter.workspaceId}`]),
       // As text: a parameter would not match the condition of the index.
       ...(filter.includeDisabled === true ? [] : [sql`disabled = 0`])
     ])
+    const newest = Page.ofWorkspaces(sql, {
+      table: "keys",
+      key: "hash",
+      time: "created_at",
+      order: "DESC",
+      where: listed,
+      workspaceIds: filter.workspaceIds
+    })
     return yield* Page.readAt(
       {
         // The skipped keys are read from the index only.
-        rows: (limit, offset) => sql`SELECT ${columns}, b.* FROM (
-            SELECT hash FROM keys WHERE ${listed} ORDER BY created_at DESC, hash DESC LIMIT ${limit} OFFSET ${offset}
-          ) p JOIN keys k ON k.hash = p.hash ${limitOfKey}
+        rows: (
+          limit,
+          offset
+        ) => sql`SELECT ${columns}, b.* FROM (${newest(limit, offset)}) p JOIN keys k ON k.hash = p.hash ${limitOfKey}
           ORDER BY k.created_at DESC, k.hash DESC`,
         item: (row): ListedKey => ({ ...keyRow(row), budget: Budgets.fromRow(row, now) })
       },
@@ -192,9 +221,15 @@ export const make = Effect.gen(function* () {
   }, mapSqlError("KeyStore.list"))
 
   const update = Effect.fn("KeyStore.update")(
-    function* (organizationId: string, hash: string, change: UpdateKey) {
+    function* <E>(
+      organizationId: string,
+      hash: string,
+      change: UpdateKey,
+      check: (before: Key) => Effect.Effect<void, E> = () => Effect.void
+    ) {
       yield* Dialect.lock(sql, sql`SELECT 1 FROM keys WHERE hash = ${hash}`)
       const before = yield* find(organizationId, hash)
+      yield* check(before)
       if (before.isManagement && change.isFreeTier === true) return yield* new ManagementKeyOfFreeTier()
       const columns = tables.keys.update({ ...change, updatedAt: yield* Clock.currentTimeMillis })
       yield* sql`UPDATE keys SET ${sql.update(columns)} WHERE hash = ${hash}`
@@ -207,7 +242,13 @@ export const make = Effect.gen(function* () {
   )
 
   const remove = Effect.fn("KeyStore.remove")(
-    function* (organizationId: string, hash: string) {
+    function* <E>(
+      organizationId: string,
+      hash: string,
+      check: (before: Key) => Effect.Effect<void, E> = () => Effect.void
+    ) {
+      yield* Dialect.lock(sql, sql`SELECT 1 FROM keys WHERE hash = ${hash}`)
+      yield* check(yield* find(organizationId, hash))
       const now = yield* Clock.currentTimeMillis
       const rows = yield* sql`UPDATE keys SET deleted_at = ${now}, updated_at = ${now}, guardrail_id = NULL
       WHERE hash = ${hash} AND organization_id = ${organizationId} AND deleted_at IS NULL RETURNING hash`

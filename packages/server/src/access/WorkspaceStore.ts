@@ -2,7 +2,7 @@
  * The workspaces of an organization, who may act in which, and the first ones of a new database.
  *
  * An ordinary key is a member of its own workspace, a management key of all workspaces of its
- * organization.
+ * organization, or of those that it is restricted to.
  */
 import type { DeletionShape } from "@model-gateway/core/Files"
 import { Clock, Context, Data, Effect, Layer, type Redacted } from "effect"
@@ -13,6 +13,7 @@ import * as Credits from "../accounting/Credits.ts"
 import type { Key } from "./Key.ts"
 import type { GeneratedKey } from "./KeyFormat.ts"
 import { KeyStore } from "./KeyStore.ts"
+import * as Permission from "./Permission.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Milestones from "../storage/sql/Milestones.ts"
 import * as Page from "../storage/sql/Page.ts"
@@ -105,10 +106,11 @@ export class WorkspaceStore extends Context.Service<
      * for the operator.
      */
     readonly find: (id: string) => Effect.Effect<Workspace, WorkspaceNotFound | StorageError>
-    /** In the order of creation. */
+    /** In the order of creation. Only those with these ids; default: all. */
     readonly list: (
       organizationId: string,
-      request?: Page.OffsetRequest
+      request?: Page.OffsetRequest,
+      ids?: ReadonlyArray<string>
     ) => Effect.Effect<Page.CountedPage<Workspace>, StorageError>
     readonly create: (
       organizationId: string,
@@ -130,7 +132,8 @@ export class WorkspaceStore extends Context.Service<
     ) => Effect.Effect<void, WorkspaceRemoval.WorkspaceInUse | WorkspaceNotFound | StorageError>
     /**
      * The workspace of a request: the one it names, or the caller's default (an ordinary key's own,
-     * or the default of a management key's organization). Fails with {@link NotAMember} if the
+     * or the default of a management key's organization; if a key is restricted to other workspaces,
+     * the first of those). Fails with {@link NotAMember} if the
      * caller may not act there.
      */
     readonly resolve: (key: Key, workspaceId?: string) => Effect.Effect<Workspace, NotAMember | StorageError>
@@ -234,9 +237,16 @@ export const make = Effect.gen(function* () {
     mapSqlError("WorkspaceStore.create")
   )
 
-  const list = Effect.fn("WorkspaceStore.list")(function* (organizationId: string, request?: Page.OffsetRequest) {
+  const list = Effect.fn("WorkspaceStore.list")(function* (
+    organizationId: string,
+    request?: Page.OffsetRequest,
+    ids?: ReadonlyArray<string>
+  ) {
     // At most maxPerOrganization rows.
-    const { items, totalCount } = Page.ofAll(yield* allOf(organizationId), request)
+    const all = (yield* allOf(organizationId)).filter(
+      (row) => ids === undefined || ids.includes(Dialect.text(row, "id"))
+    )
+    const { items, totalCount } = Page.ofAll(all, request)
     return { items: items.map(table.read), totalCount }
   }, mapSqlError("WorkspaceStore.list"))
 
@@ -277,12 +287,13 @@ export const make = Effect.gen(function* () {
     function* (key: Key, workspaceId?: string) {
       if (key.isManagement && workspaceId === undefined) {
         const workspace = yield* defaultOf(key.organizationId)
-        if (workspace !== undefined) return workspace
+        if (workspace !== undefined && Permission.sees(key, workspace.id)) return workspace
       }
       // UUIDs are case-insensitive.
-      const id = workspaceId?.toLowerCase() ?? key.workspaceId
+      const id = workspaceId?.toLowerCase() ?? key.workspaceIds?.[0] ?? key.workspaceId
       // Check before the lookup, so that the response does not reveal whether the workspace exists.
-      if (!key.isManagement && id !== key.workspaceId) return yield* new NotAMember({ workspaceId: id })
+      if (!(key.isManagement ? Permission.sees(key, id) : id === key.workspaceId))
+        return yield* new NotAMember({ workspaceId: id })
       return yield* get(key.organizationId, id)
     },
     Effect.catchTag("WorkspaceNotFound", ({ id }) => Effect.fail(new NotAMember({ workspaceId: id }))),

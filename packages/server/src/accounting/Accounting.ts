@@ -148,7 +148,7 @@ export class Accounting extends Context.Service<
     ) => Effect.Effect<Page.Page<Credits.CreditEntry>, Page.UnknownCursor | StorageError>
     /** The credits that were added and used, in one workspace or in all of an organization. */
     readonly creditsOf: (
-      scope: { readonly workspaceId: string } | { readonly organizationId: string }
+      scope: { readonly workspaceIds: ReadonlyArray<string> } | { readonly organizationId: string }
     ) => Effect.Effect<Credits.CreditTotals, StorageError>
     /**
      * Releases the reservations of dead processes, and those of this process whose settle or

@@ -21,7 +21,8 @@ export interface Filter {
   readonly from: number
   /** The start of the last day. */
   readonly to: number
-  readonly workspaceId?: string | undefined
+  /** Default: all. */
+  readonly workspaceIds?: ReadonlyArray<string> | undefined
   readonly keyHash?: string | undefined
   /** Whether each workspace has sums of its own. Default: false. */
   readonly byWorkspace?: boolean | undefined
@@ -95,7 +96,7 @@ export const make = Effect.gen(function* () {
   /** At most `limit` rows of the days from `first` to `last` that follow the place. */
   const read = Effect.fnUntraced(function* (
     organizationId: string,
-    { byWorkspace, keyHash, workspaceId }: Filter,
+    { byWorkspace, keyHash, workspaceIds }: Filter,
     { first, last }: { readonly first: number; readonly last: number },
     { after, limit }: PageRequest
   ) {
@@ -103,7 +104,7 @@ export const make = Effect.gen(function* () {
     const place = sql.literal(`u.day_start, u.model, u.provider${ofWorkspace ? ", u.workspace_id" : ""}`)
     const wanted = sql.and([
       sql`o.organization_id = ${organizationId}`,
-      ...(workspaceId === undefined ? [] : [sql`o.id = ${workspaceId}`]),
+      ...(workspaceIds === undefined ? [] : [sql.in("o.id", workspaceIds)]),
       sql`u.workspace_id = o.id`,
       // The sums of a whole workspace have no key.
       sql`u.key_hash = ${keyHash ?? ""}`,

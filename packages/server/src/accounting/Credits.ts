@@ -77,12 +77,12 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"]) => {
       ([row]) => (row === undefined ? null : balanceRow(row))
     )
 
-  /** The credits that were added and used, in one workspace or in all of an organization. */
+  /** The credits that were added and used, in some workspaces or in all of an organization. */
   const totalsOf = Effect.fnUntraced(function* (
-    scope: { readonly workspaceId: string } | { readonly organizationId: string }
+    scope: { readonly workspaceIds: ReadonlyArray<string> } | { readonly organizationId: string }
   ): Effect.fn.Return<CreditTotals, SqlError> {
     const counted =
-      "workspaceId" in scope ? sql`w.id = ${scope.workspaceId}` : sql`w.organization_id = ${scope.organizationId}`
+      "workspaceIds" in scope ? sql.in("w.id", scope.workspaceIds) : sql`w.organization_id = ${scope.organizationId}`
     const rows = yield* sql`SELECT w.balance_micro,
         (SELECT CAST(SUM(c.amount_micro) AS BIGINT) FROM credit_ledger c WHERE c.workspace_id = w.id) AS added
       FROM workspaces w WHERE ${counted}`

@@ -12,7 +12,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { itemsOf, UnknownCursor } from "../storage/sql/Page.ts"
+import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { entries, type Entry, storable } from "./Ledger.ts"
@@ -21,7 +21,8 @@ import { entries, type Entry, storable } from "./Ledger.ts"
 export interface Filter {
   /** The id of the HTTP request. */
   readonly requestId?: string | undefined
-  readonly workspaceId?: string | undefined
+  /** Default: all. */
+  readonly workspaceIds?: ReadonlyArray<string> | undefined
   readonly keyHash?: string | undefined
   /** The end user whom the request names. */
   readonly user?: string | undefined
@@ -59,7 +60,11 @@ export type Reader =
       /** Only entries of requests with this ephemeral key. Default: all of the workspace. */
       readonly ephemeralHash?: string | undefined
     }
-  | { readonly organizationId: string }
+  | {
+      readonly organizationId: string
+      /** Only entries of these workspaces. Default: all. */
+      readonly workspaceIds?: ReadonlyArray<string> | undefined
+    }
 
 /** The request log. */
 export class RequestLog extends Context.Service<
@@ -75,7 +80,7 @@ export class RequestLog extends Context.Service<
       organizationId: string,
       filter?: Filter,
       page?: PageRequest
-    ) => Effect.Effect<LogPage, UnknownCursor | StorageError>
+    ) => Effect.Effect<LogPage, Page.UnknownCursor | StorageError>
     /**
      * Deletes the entries of requests that were admitted longer ago than this. Returns their
      * number. Sums and budgets stay as they are.
@@ -100,7 +105,9 @@ export const make = Effect.gen(function* () {
     sql`EXISTS (SELECT 1 FROM workspaces o WHERE o.id = workspace_id AND o.organization_id = ${id})`
 
   const ofReader = (reader: Reader) => {
-    if ("organizationId" in reader) return ofOrganization(reader.organizationId)
+    if ("organizationId" in reader) {
+      return Page.inWorkspaces(sql, ofOrganization(reader.organizationId), reader.workspaceIds)
+    }
     const { ephemeralHash, workspaceId } = reader
     const ofWorkspace = sql`workspace_id = ${workspaceId}`
     return ephemeralHash === undefined ? ofWorkspace : sql`${ofWorkspace} AND ephemeral_hash = ${ephemeralHash}`
@@ -112,7 +119,7 @@ export const make = Effect.gen(function* () {
     const [row] = yield* sql`SELECT reserved_at FROM usage_ledger
       WHERE id = ${after} AND ${ofOrganization(organizationId)}`
     return row === undefined
-      ? yield* new UnknownCursor({ after })
+      ? yield* new Page.UnknownCursor({ after })
       : { reservedAt: Dialect.int(row, "reserved_at"), id: after }
   })
 
@@ -129,7 +136,7 @@ export const make = Effect.gen(function* () {
       status,
       to,
       user,
-      workspaceId
+      workspaceIds
     }: Filter = {},
     { after, limit = 100 }: PageRequest = {}
   ) {
@@ -152,7 +159,6 @@ export const make = Effect.gen(function* () {
       // Postgres estimates the size of a range of times, but not of a range of pairs.
       sql`reserved_at BETWEEN ${end ?? from} AND ${place.reservedAt}`,
       ...equal("request_id", requestId),
-      ...equal("workspace_id", workspaceId),
       ...equal("key_hash", keyHash),
       ...equal("external_user", user === undefined ? undefined : storable(user)),
       ...equal("operation", operation),
@@ -160,11 +166,11 @@ export const make = Effect.gen(function* () {
       ...equal("provider", provider),
       ...equal("status", status),
       ...equal("error_status", errorStatus),
-      ofOrganization(organizationId)
+      Page.inWorkspaces(sql, ofOrganization(organizationId), workspaceIds)
     ])
     const rows = yield* sql`SELECT * FROM usage_ledger WHERE ${wanted}
       ORDER BY reserved_at DESC, id DESC LIMIT ${limit + 1}`
-    const items = yield* itemsOf(rows.slice(0, limit), entries.read)
+    const items = yield* Page.itemsOf(rows.slice(0, limit), entries.read)
     const last = rows[limit - 1]
     const atEnd = end === undefined ? undefined : before(end)
     return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : atEnd }

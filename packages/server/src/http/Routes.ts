@@ -28,6 +28,10 @@ export interface Route {
   readonly isRateLimited: boolean
   /** The kind of key that may call it. */
   readonly access: Contract.Access
+  /** The least role of a management key that may call it. */
+  readonly role: Contract.Operation["role"]
+  /** What a management key that is restricted to some workspaces gets of it. */
+  readonly scope: Contract.Scope
   /** Whether an error also has its message at the top level of its body. */
   readonly topLevelMessage: boolean
 }
@@ -62,6 +66,8 @@ HttpApi.reflect(GatewayApi, {
       isPaid: Contract.isPaid(declared),
       isRateLimited: Contract.isRateLimited(declared),
       access: declared.access,
+      role: declared.role,
+      scope: declared.scope,
       topLevelMessage: declared.topLevelMessage ?? false
     })
   }

@@ -108,16 +108,22 @@ interface Declared {
 const titleOf = (group: HttpApiGroup.Top): string =>
   Context.getOrElse(group.annotations, Operation.GroupTitle, () => group.identifier)
 
-const requirements: { readonly [Who in Operation.Access]: string } = {
+const requirements: { readonly [Who in Exclude<Operation.Access, "management key">]: string } = {
   "any key": "Requires a key of any kind.",
-  "ordinary key": "Requires an ordinary key.",
-  "management key": "Requires a management key."
+  "ordinary key": "Requires an ordinary key."
+}
+
+/** What an operation of management keys requires, by its least role. */
+const roles: { readonly [Least in Operation.Operation["role"]]: string } = {
+  viewer: "Requires a management key.",
+  operator: "Requires a management key with the role operator or admin.",
+  admin: "Requires a management key with the role admin."
 }
 
 /** What the traits of an operation mean for a caller. */
 const traitsOf = (operation: Operation.Operation): string =>
   [
-    requirements[operation.access],
+    operation.access === "management key" ? roles[operation.role] : requirements[operation.access],
     ...(Operation.isPaid(operation) ? ["Costs credits."] : []),
     ...(Operation.isRateLimited(operation) ? ["Rate limited per key."] : [])
   ].join(" ")

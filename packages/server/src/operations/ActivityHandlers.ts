@@ -5,6 +5,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Clock, Effect, Option, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
+import * as Permission from "../access/Permission.ts"
 import { Activity, type DaySums, type Place } from "../accounting/Activity.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as RequestServices from "../http/RequestServices.ts"
@@ -86,13 +87,14 @@ const make = Effect.gen(function* () {
     if (user_id !== undefined) {
       return yield* invalid([{ path: "user_id", message: "Requests belong to API keys: use api_key_hash" }])
     }
-    const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(workspace_id)
+    const workspaceIds =
+      workspace_id === undefined ? yield* Permission.callerWorkspaces : [(yield* workspaceOf(workspace_id)).id]
     const today = Periods.startOfDay(yield* Clock.currentTimeMillis)
     const day = date === undefined ? undefined : Date.parse(date)
     const filter = {
       from: day ?? today - daysBefore * Periods.dayMillis,
       to: day ?? today,
-      workspaceId: workspace?.id,
+      workspaceIds,
       keyHash: api_key_hash,
       byWorkspace: group_by === "workspace"
     }

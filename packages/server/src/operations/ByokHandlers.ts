@@ -12,6 +12,7 @@ import {
   ProviderKeys,
   type UpdateProviderKey
 } from "../access/ProviderKeys.ts"
+import * as Permission from "../access/Permission.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import { invalid } from "../internal/Issues.ts"
@@ -110,7 +111,9 @@ const make = Effect.gen(function* () {
   })
 
   const get = Effect.fnUntraced(function* (id: string) {
-    return { data: toWire(yield* mapped(keys.get(yield* organization, id))) }
+    const key = yield* mapped(keys.get(yield* organization, id))
+    yield* Permission.check(key.workspaceId, () => missing)
+    return { data: toWire(key) }
   })
 
   const update = Effect.fnUntraced(function* (id: string, request: typeof Byok.UpdateRequest.Type) {

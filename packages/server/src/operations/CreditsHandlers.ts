@@ -29,8 +29,9 @@ const make = Effect.gen(function* () {
   const recordedWorkspaceOf = yield* CallerWorkspace.makeRecorded
 
   const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
-    if (workspaceId !== undefined) return { workspaceId: (yield* workspaceOf(workspaceId)).id }
-    return { organizationId: (yield* currentCaller).key.organizationId }
+    if (workspaceId !== undefined) return { workspaceIds: [(yield* workspaceOf(workspaceId)).id] }
+    const { organizationId, workspaceIds } = (yield* currentCaller).key
+    return workspaceIds === null ? { organizationId } : { workspaceIds }
   })
 
   const get = Effect.fnUntraced(function* (workspaceId: string | undefined) {

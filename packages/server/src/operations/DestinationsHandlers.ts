@@ -7,6 +7,7 @@ import { Effect, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
+import * as Permission from "../access/Permission.ts"
 import type { Destination, Secrets, Settings } from "../broadcast/Destination.ts"
 import { DestinationNotFound, DestinationStore } from "../broadcast/DestinationStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
@@ -186,7 +187,9 @@ const make = Effect.gen(function* () {
 
   const get = Effect.fnUntraced(function* (id: string) {
     const { key } = yield* currentCaller
-    return { data: toWire(yield* found(store.get(key.organizationId, id))) }
+    const destination = yield* found(store.get(key.organizationId, id))
+    yield* Permission.check(destination.workspaceId, () => missing)
+    return { data: toWire(destination) }
   })
 
   const update = Effect.fnUntraced(function* (id: string, request: typeof Destinations.UpdateRequest.Type) {

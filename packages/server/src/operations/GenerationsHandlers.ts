@@ -7,6 +7,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
+import * as Permission from "../access/Permission.ts"
 import { type Entry, toContract } from "../accounting/Ledger.ts"
 import { RequestLog } from "../accounting/RequestLog.ts"
 import { orUnavailable } from "../http/Failures.ts"
@@ -94,10 +95,17 @@ const make = Effect.gen(function* () {
   const rejected = yield* RejectedRequests
   const workspaceOf = yield* CallerWorkspace.makeRecorded
 
+  /** The workspaces of a list: the one that it names, or those that the caller is restricted to. */
+  const workspacesOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
+    return workspaceId === undefined ? yield* Permission.callerWorkspaces : [(yield* workspaceOf(workspaceId)).id]
+  })
+
   const get = Effect.fnUntraced(function* (id: string) {
     const caller = yield* currentCaller
     const { isManagement, organizationId, workspaceId } = caller.key
-    const reader = isManagement ? { organizationId } : { workspaceId, ephemeralHash: limitedTo(caller) }
+    const reader = isManagement
+      ? { organizationId, workspaceIds: yield* Permission.callerWorkspaces }
+      : { workspaceId, ephemeralHash: limitedTo(caller) }
     const row = yield* orUnavailable(log.get(reader, id))
     return row === undefined ? yield* missing : { data: toGeneration(row) }
   })
@@ -106,7 +114,7 @@ const make = Effect.gen(function* () {
     const { key } = yield* currentCaller
     const filter = {
       requestId: query.request_id,
-      workspaceId: query.workspace_id === undefined ? undefined : (yield* workspaceOf(query.workspace_id)).id,
+      workspaceIds: yield* workspacesOf(query.workspace_id),
       keyHash: query.key_hash,
       user: query.user,
       operation: query.operation,
@@ -125,7 +133,7 @@ const make = Effect.gen(function* () {
     const { key } = yield* currentCaller
     const filter = {
       requestId: query.request_id,
-      workspaceId: query.workspace_id === undefined ? undefined : (yield* workspaceOf(query.workspace_id)).id,
+      workspaceIds: yield* workspacesOf(query.workspace_id),
       keyHash: query.key_hash,
       operation: query.operation,
       status: query.status,

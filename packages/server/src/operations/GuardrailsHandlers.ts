@@ -10,6 +10,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { currentCaller } from "../access/Caller.ts"
+import * as Permission from "../access/Permission.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
@@ -86,13 +87,19 @@ const make = Effect.gen(function* () {
   const guardrails = yield* GuardrailStore
   const workspaceOf = yield* CallerWorkspace.make
 
+  /** The keys of guardrails that the caller sees. */
+  const keysOf = Effect.fnUntraced(function* (listed: ReadonlyArray<ListedGuardrail>) {
+    const ids = listed.map(({ id }) => id)
+    return yield* orUnavailable(guardrails.keysOf(ids, yield* Permission.callerWorkspaces))
+  })
+
   const withKeys = Effect.fnUntraced(function* (listed: ReadonlyArray<ListedGuardrail>) {
-    const keys = yield* orUnavailable(guardrails.keysOf(listed.map(({ id }) => id)))
+    const keys = yield* keysOf(listed)
     return listed.map((guardrail, at) => toWire(guardrail, keys[at] ?? noKeys))
   })
 
   const one = Effect.fnUntraced(function* (guardrail: ListedGuardrail) {
-    const [keys = noKeys] = yield* orUnavailable(guardrails.keysOf([guardrail.id]))
+    const [keys = noKeys] = yield* keysOf([guardrail])
     return { data: toWire(guardrail, keys) }
   })
 
@@ -113,33 +120,48 @@ const make = Effect.gen(function* () {
     workspace_id,
     ...page
   }: Page.OffsetRequest & { readonly workspace_id?: string }) {
-    const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(workspace_id)
-    const filter = { organizationId: yield* organization, workspaceId: workspace?.id }
+    const workspaceIds =
+      workspace_id === undefined ? yield* Permission.callerWorkspaces : [(yield* workspaceOf(workspace_id)).id]
+    const filter = { organizationId: yield* organization, workspaceIds }
     const { items, totalCount } = yield* orUnavailable(guardrails.list(filter, page))
     return { data: yield* withKeys(items), total_count: totalCount }
   })
 
-  const get = Effect.fnUntraced(function* (id: string) {
-    return yield* one(yield* found(guardrails.get(yield* organization, id)))
+  /** A guardrail that the caller sees. The workspace of a guardrail never changes. */
+  const find = Effect.fnUntraced(function* (id: string) {
+    const guardrail = yield* found(guardrails.get(yield* organization, id))
+    yield* Permission.check(guardrail.workspaceId, () => missing)
+    return guardrail
   })
+
+  const get = (id: string) => Effect.flatMap(find(id), one)
 
   const update = Effect.fnUntraced(function* (id: string, request: typeof Guardrails.UpdateRequest.Type) {
     const change = {
       ...(request.name === undefined ? {} : { name: request.name }),
       ...(yield* settingsOf(request))
     }
+    yield* find(id)
     return yield* one(yield* found(guardrails.update(yield* organization, id, change)))
   })
 
   const remove = Effect.fnUntraced(function* (id: string) {
+    yield* find(id)
     yield* found(guardrails.remove(yield* organization, id))
     return { deleted: true as const }
   })
 
   const assign = Effect.fnUntraced(function* (id: string, request: typeof Guardrails.AssignRequest.Type) {
     const { key: caller } = yield* currentCaller
+    yield* find(id)
     const assignment = yield* found(
-      guardrails.assign(caller.organizationId, id, request.key_hashes, caller.creatorUserId)
+      guardrails.assign(
+        caller.organizationId,
+        id,
+        request.key_hashes,
+        caller.creatorUserId,
+        yield* Permission.callerWorkspaces
+      )
     )
     return {
       assigned_count: assignment.assignedCount,
@@ -152,11 +174,17 @@ const make = Effect.gen(function* () {
   })
 
   const unassign = Effect.fnUntraced(function* (id: string, request: typeof Guardrails.AssignRequest.Type) {
-    return { unassigned_count: yield* found(guardrails.unassign(yield* organization, id, request.key_hashes)) }
+    yield* find(id)
+    const workspaceIds = yield* Permission.callerWorkspaces
+    return {
+      unassigned_count: yield* found(guardrails.unassign(yield* organization, id, request.key_hashes, workspaceIds))
+    }
   })
 
   const assignments = Effect.fnUntraced(function* (id: string | null, page: Page.OffsetRequest) {
-    const { items, totalCount } = yield* found(guardrails.assignments(yield* organization, id, page))
+    if (id !== null) yield* find(id)
+    const workspaceIds = yield* Permission.callerWorkspaces
+    const { items, totalCount } = yield* found(guardrails.assignments(yield* organization, id, page, workspaceIds))
     return { data: items.map(assignmentToWire), total_count: totalCount }
   })
 

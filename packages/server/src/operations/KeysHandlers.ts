@@ -17,12 +17,15 @@ import { Idempotency } from "../admission/Idempotency.ts"
 import * as IdempotentRequest from "../admission/IdempotentRequest.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as RequestServices from "../http/RequestServices.ts"
+import * as Change from "../internal/Change.ts"
 import { invalid } from "../internal/Issues.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import { type Descendant, EphemeralKeys } from "../access/EphemeralKeys.ts"
 import { endOf, type Key } from "../access/Key.ts"
 import * as KeyResponses from "../access/KeyResponses.ts"
 import { type KeyFilter, KeyStore, type ManagementKeyOfFreeTier } from "../access/KeyStore.ts"
+import * as Permission from "../access/Permission.ts"
+import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import type * as Page from "../storage/sql/Page.ts"
 import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 import * as CreditAmount from "../http/CreditAmount.ts"
@@ -57,6 +60,39 @@ const creatorOf = (
         )
 
 const ofFreeTier = ({ message }: ManagementKeyOfFreeTier) => Effect.fail(invalidField("is_free_tier", message))
+
+/** What a key that is made or changed is to be allowed. */
+type Wanted = Pick<typeof Keys.UpdateRequest.Type, "role" | "workspace_ids">
+
+const ofOrdinary = ({ role, workspace_ids }: Wanted): Effect.Effect<void, BadRequest> =>
+  role !== undefined
+    ? Effect.fail(invalidField("role", "Expected no role: only a management key has one"))
+    : workspace_ids === undefined || workspace_ids === null
+      ? Effect.void
+      : Effect.fail(invalidField("workspace_ids", "Expected nothing: only a management key can have such a list"))
+
+const ofAdmin = invalidField(
+  "workspace_ids",
+  "Expected null: an admin manages all workspaces. The roles viewer and operator can be restricted to some"
+)
+
+const notGiven = new Forbidden({
+  error: {
+    message: `${phrases[403]}: this key is restricted to some workspaces. A management key that it creates or changes needs some of these in workspace_ids`
+  }
+})
+
+/** Fails if the caller may not give the permission, or change a management key that has it. */
+const checkPermission = (caller: Key, permission: Permission.Permission): Effect.Effect<void, BadRequest | Forbidden> =>
+  permission.role === "admin" && permission.workspaceIds !== null
+    ? Effect.fail(ofAdmin)
+    : Permission.includes(caller, permission)
+      ? Effect.void
+      : Effect.fail(
+          Permission.includesRole(caller.role, permission.role)
+            ? notGiven
+            : Permission.roleNeeded(permission.role, caller.role)
+        )
 
 const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such key` } })
 
@@ -113,6 +149,21 @@ const make = Effect.gen(function* () {
   const ephemerals = yield* EphemeralKeys
   const records = yield* KeyResponses.KeyResponses
   const workspaceOf = yield* CallerWorkspace.make
+  const workspaces = yield* WorkspaceStore
+
+  /** The ids in lower case, once each. The caller must see each of these workspaces. */
+  const managedOf = Effect.fnUntraced(function* (caller: Key, ids: typeof Keys.ManagedWorkspaces.Type) {
+    if (ids === null) return null
+    const wanted = [...new Set(ids.map((id) => id.toLowerCase()))]
+    for (const id of wanted) {
+      const unknown = invalidField("workspace_ids", `Expected workspaces of this key: it sees none with the id ${id}`)
+      if (!Permission.sees(caller, id)) return yield* unknown
+      yield* orUnavailable(workspaces.get(caller.organizationId, id)).pipe(
+        Effect.catchTag("WorkspaceNotFound", () => Effect.fail(unknown))
+      )
+    }
+    return wanted
+  })
 
   const toWire = Effect.fnUntraced(function* (key: Key) {
     const descendants = yield* ephemerals.counts([key.hash])
@@ -131,6 +182,10 @@ const make = Effect.gen(function* () {
     const workspace = yield* workspaceOf(request.workspace_id)
     const work = Effect.gen(function* () {
       if (request.external?.api_key !== undefined) return yield* ownText
+      const workspaceIds = yield* managedOf(caller, request.workspace_ids ?? null)
+      if (request.is_management_key === true)
+        yield* checkPermission(caller, { role: request.role ?? "admin", workspaceIds })
+      else yield* ofOrdinary(request)
       const expiresAt = yield* expiryOf(request.expires_at ?? null)
       const limit = yield* CreditAmount.fromWireOrNull("limit", request.limit ?? null)
       const salt = yield* DerivedKey.salt(random)
@@ -140,6 +195,8 @@ const make = Effect.gen(function* () {
           workspaceId: workspace.id,
           name: request.name,
           isManagement: request.is_management_key,
+          role: request.role,
+          workspaceIds,
           isFreeTier: request.is_free_tier,
           creatorUserId: yield* creatorOf(caller, request.creator_user_id),
           externalUser: request.external?.user,
@@ -218,43 +275,74 @@ const make = Effect.gen(function* () {
     const workspace = workspace_id === undefined ? undefined : yield* workspaceOf(workspace_id)
     const { organizationId } = caller
     if (parent_hash === undefined) {
-      return yield* listOrdinary({ organizationId, workspaceId: workspace?.id, includeDisabled }, range)
+      const workspaceIds = workspace === undefined ? yield* Permission.callerWorkspaces : [workspace.id]
+      return yield* listOrdinary({ organizationId, workspaceIds, includeDisabled }, range)
     }
     const parent = yield* found(organizationId, parent_hash)
+    yield* Permission.check(parent.workspaceId, missing)
     if (workspace !== undefined && parent.workspaceId !== workspace.id) return { data: [], has_more: false }
     return yield* listDescendants(parent, range)
   })
 
+  /** An ephemeral key of a key that the caller sees. Null: the hash is not that of an ephemeral key. */
+  const findEphemeral = Effect.fnUntraced(function* (hash: string) {
+    const descendant = yield* orUnavailable(ephemerals.get((yield* currentCaller).key.organizationId, hash))
+    if (descendant !== null) yield* Permission.check(descendant.parent.workspaceId, missing)
+    return descendant
+  })
+
   const get = Effect.fnUntraced(function* (hash: string) {
     const { organizationId } = (yield* currentCaller).key
-    const descendant = yield* orUnavailable(ephemerals.get(organizationId, hash))
-    if (descendant === null) return { data: yield* toWire(yield* found(organizationId, hash)) }
+    const descendant = yield* findEphemeral(hash)
+    if (descendant === null) {
+      const key = yield* found(organizationId, hash)
+      yield* Permission.check(key.workspaceId, missing)
+      return { data: yield* toWire(key) }
+    }
     const { parent } = descendant
     return { data: descendantToWire(descendant, yield* orUnavailable(records.of(parent))) }
   })
 
+  /** Fails unless the caller sees the key and, if it is a management key, may give what it has. */
+  const checkChange = Effect.fnUntraced(function* (caller: Key, key: Key) {
+    if (!Permission.sees(caller, key.workspaceId)) return yield* missing()
+    if (key.isManagement) yield* checkPermission(caller, key)
+  })
+
   const update = Effect.fnUntraced(function* (hash: string, request: typeof Keys.UpdateRequest.Type) {
-    const { organizationId } = (yield* currentCaller).key
-    if ((yield* orUnavailable(ephemerals.get(organizationId, hash))) !== null) return yield* cannotChange
+    const { key: caller } = yield* currentCaller
+    if ((yield* findEphemeral(hash)) !== null) return yield* cannotChange
+    const { workspace_ids } = request
+    const workspaceIds = workspace_ids === undefined ? undefined : yield* managedOf(caller, workspace_ids)
     const change = {
       name: request.name,
       disabled: request.disabled,
+      role: request.role,
+      workspaceIds,
       isFreeTier: request.is_free_tier,
       limitReset: request.limit_reset,
       includeByokInLimit: request.include_byok_in_limit,
       limit: request.limit === undefined ? undefined : yield* CreditAmount.fromWireOrNull("limit", request.limit),
       expiresAt: request.expires_at === undefined ? undefined : yield* expiryOf(request.expires_at)
     }
-    const key = yield* orUnavailable(keys.update(organizationId, hash, change)).pipe(
+    const check = Effect.fnUntraced(function* (before: Key) {
+      yield* checkChange(caller, before)
+      if (before.isManagement)
+        yield* checkPermission(caller, Change.apply(before, { role: request.role, workspaceIds }))
+      else yield* ofOrdinary(request)
+    })
+    const key = yield* orUnavailable(keys.update(caller.organizationId, hash, change, check)).pipe(
       Effect.catchTags({ KeyNotFound: () => Effect.fail(missing()), ManagementKeyOfFreeTier: ofFreeTier })
     )
     return { data: yield* toWire(key) }
   })
 
   const remove = Effect.fnUntraced(function* (hash: string) {
-    const { organizationId } = (yield* currentCaller).key
+    const { key: caller } = yield* currentCaller
+    const { organizationId } = caller
+    yield* findEphemeral(hash)
     if (!(yield* orUnavailable(ephemerals.remove(organizationId, hash)))) {
-      yield* orUnavailable(keys.remove(organizationId, hash)).pipe(
+      yield* orUnavailable(keys.remove(organizationId, hash, (key) => checkChange(caller, key))).pipe(
         Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
       )
     }

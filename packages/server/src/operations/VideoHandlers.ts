@@ -12,6 +12,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { VideoOffer } from "@model-gateway/offers/Offer"
 import type { VideoRequest } from "@model-gateway/offers/Video"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
+import * as Permission from "../access/Permission.ts"
 import type { Workspace } from "../access/Workspace.ts"
 import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 import * as CallbackUrl from "../http/CallbackUrl.ts"
@@ -152,7 +153,7 @@ const make = Effect.gen(function* () {
         return own === undefined || job.ephemeralHash === own ? job : yield* noSuchJob(id)
       }
       const job = yield* jobs.find(id)
-      if (job === null) return yield* noSuchJob(id)
+      if (job === null || !Permission.sees(key, job.workspaceId)) return yield* noSuchJob(id)
       yield* workspaces.get(key.organizationId, job.workspaceId)
       return job
     },

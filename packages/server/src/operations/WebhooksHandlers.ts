@@ -5,6 +5,7 @@ import type * as Webhooks from "@model-gateway/core/Webhooks"
 import { Duration, Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
+import * as Permission from "../access/Permission.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as RequestServices from "../http/RequestServices.ts"
@@ -85,6 +86,7 @@ const make = Effect.gen(function* () {
   const found = (effect: Effect.Effect<Delivery, DeliveryNotFound | StorageError>) =>
     orUnavailable(effect).pipe(
       Effect.catchTag("DeliveryNotFound", () => Effect.fail(missing("delivery"))),
+      Effect.tap(({ workspaceId }) => Permission.check(workspaceId, () => missing("delivery"))),
       Effect.map((delivery) => ({ data: toWire(delivery) }))
     )
 

@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql/SqlClient"
 import { currentCaller } from "../access/Caller.ts"
+import * as Permission from "../access/Permission.ts"
 import { Accounting } from "../accounting/Accounting.ts"
 import * as CallbackUrl from "../http/CallbackUrl.ts"
 import * as RequestServices from "../http/RequestServices.ts"
@@ -75,13 +76,20 @@ const make = Effect.gen(function* () {
   })
 
   const list = Effect.fnUntraced(function* (page: OffsetPageOptions) {
-    const { items, totalCount } = yield* orUnavailable(workspaces.list(yield* organization, page))
+    const { items, totalCount } = yield* orUnavailable(
+      workspaces.list(yield* organization, page, yield* Permission.callerWorkspaces)
+    )
     return { data: items.map(toWire), total_count: totalCount }
   })
 
-  const get = Effect.fnUntraced(function* (id: string) {
-    return { data: toWire(yield* found(workspaces.get(yield* organization, id))) }
+  /** A workspace that the caller sees, by its id or its slug. */
+  const find = Effect.fnUntraced(function* (ref: string) {
+    const workspace = yield* found(workspaces.get(yield* organization, ref))
+    yield* Permission.check(workspace.id, missing)
+    return workspace
   })
+
+  const get = (ref: string) => Effect.map(find(ref), (workspace) => ({ data: toWire(workspace) }))
 
   const update = Effect.fnUntraced(function* (id: string, request: typeof Workspaces.UpdateRequest.Type) {
     yield* CallbackUrl.check("default_callback_url", request.default_callback_url ?? undefined)
@@ -117,7 +125,7 @@ const make = Effect.gen(function* () {
       return yield* invalid([{ path: "note", message: "Expected a note, because the amount is negative" }])
     }
     // Check the organization first: accounting finds workspaces of any organization by their id.
-    const { id } = yield* found(workspaces.get(organizationId, ref))
+    const { id } = yield* find(ref)
     return yield* IdempotentRequest.onceInTransaction(
       services,
       {

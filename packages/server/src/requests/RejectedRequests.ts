@@ -12,7 +12,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { itemsOf, UnknownCursor } from "../storage/sql/Page.ts"
+import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as Table from "../storage/sql/Table.ts"
@@ -52,7 +52,8 @@ export interface Omission {
 /** Which requests to list. Times are epoch milliseconds. */
 export interface Filter {
   readonly requestId?: string | undefined
-  readonly workspaceId?: string | undefined
+  /** Default: all, and those of no workspace. */
+  readonly workspaceIds?: ReadonlyArray<string> | undefined
   readonly keyHash?: string | undefined
   readonly operation?: string | undefined
   readonly status?: number | undefined
@@ -90,7 +91,7 @@ export class RejectedRequests extends Context.Service<
       organizationId: string,
       filter?: Filter,
       page?: PageRequest
-    ) => Effect.Effect<RejectedPage, UnknownCursor | StorageError>
+    ) => Effect.Effect<RejectedPage, Page.UnknownCursor | StorageError>
     /**
      * Deletes requests that are older than this, and the oldest above {@link maxRows}. Returns
      * their number.
@@ -149,13 +150,13 @@ export const make = Effect.fnUntraced(function* (limit: number) {
     const [row] = yield* sql`SELECT created_at FROM rejected_requests
       WHERE id = ${after} AND ${ofOrganization(organizationId)}`
     return row === undefined
-      ? yield* new UnknownCursor({ after })
+      ? yield* new Page.UnknownCursor({ after })
       : { createdAt: Dialect.int(row, "created_at"), id: after }
   })
 
   const list = Effect.fn("RejectedRequests.list")(function* (
     organizationId: string,
-    { from = 0, keyHash, operation, requestId, status, to, workspaceId }: Filter = {},
+    { from = 0, keyHash, operation, requestId, status, to, workspaceIds }: Filter = {},
     { after, limit = 100 }: PageRequest = {}
   ) {
     // An empty id precedes all others, so the bound itself is excluded.
@@ -176,15 +177,14 @@ export const make = Effect.fnUntraced(function* (limit: number) {
       isOlder,
       sql`created_at BETWEEN ${end ?? from} AND ${place.createdAt}`,
       ...equal("request_id", requestId),
-      ...equal("workspace_id", workspaceId),
       ...equal("key_hash", keyHash),
       ...equal("operation", operation),
       ...equal("status", status),
-      ofOrganization(organizationId)
+      Page.inWorkspaces(sql, ofOrganization(organizationId), workspaceIds)
     ])
     const rows = yield* sql`SELECT * FROM rejected_requests WHERE ${wanted}
       ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`
-    const items = yield* itemsOf(rows.slice(0, limit), table.read)
+    const items = yield* Page.itemsOf(rows.slice(0, limit), table.read)
     const last = rows[limit - 1]
     const atEnd = end === undefined ? undefined : `before:${end}`
     return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : atEnd }

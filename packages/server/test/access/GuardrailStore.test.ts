@@ -153,10 +153,13 @@ describe("GuardrailStore", () => {
         slug: "short-lived"
       })
       const { id } = yield* guardrails.create({ organizationId, name: "g", workspaceId })
-      expect((yield* guardrails.list({ organizationId, workspaceId })).totalCount).toBe(1)
+      expect((yield* guardrails.list({ organizationId, workspaceIds: [workspaceId] })).totalCount).toBe(1)
       yield* (yield* WorkspaceStore).remove(organizationId, workspaceId)
       expect(yield* guardrails.get(organizationId, id)).toMatchObject({ name: "g", workspaceId: null })
-      expect(yield* guardrails.list({ organizationId, workspaceId })).toEqual({ items: [], totalCount: 0 })
+      expect(yield* guardrails.list({ organizationId, workspaceIds: [workspaceId] })).toEqual({
+        items: [],
+        totalCount: 0
+      })
     }).pipe(Effect.provide(layer))
   )
 

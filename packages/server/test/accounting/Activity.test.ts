@@ -153,7 +153,9 @@ describe.each(databases)("the activity on $name", ({ layer: stores, name }) => {
             const ofKey = all.filter((row) => row.keyHash === keyHash)
             expect(yield* pages(organizationId, { ...days, keyHash })).toEqual(sumsOf(ofKey, false))
             const ofWorkspace = all.filter((row) => row.workspaceId === workspaceId)
-            expect(yield* pages(organizationId, { ...days, workspaceId })).toEqual(sumsOf(ofWorkspace, false))
+            expect(yield* pages(organizationId, { ...days, workspaceIds: [workspaceId] })).toEqual(
+              sumsOf(ofWorkspace, false)
+            )
           }
           const day = { from: first + dayMillis, to: first + dayMillis }
           const ofDay = all.filter(({ reservedAt }) => startOfDay(reservedAt) === day.from)

@@ -44,7 +44,7 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
         }))
       expect(yield* idsOf({}, { limit: 3 })).toEqual({ ids: ["gen-4", "gen-3", "gen-2"], next: "gen-2" })
       expect(yield* idsOf({}, { limit: 3, after: "gen-2" })).toEqual({ ids: ["gen-1", "gen-0"], next: undefined })
-      expect(yield* idsOf({ workspaceId: other.id })).toMatchObject({ ids: ["gen-4"] })
+      expect(yield* idsOf({ workspaceIds: [other.id] })).toMatchObject({ ids: ["gen-4"] })
       expect(yield* idsOf({ status: "failed", errorStatus: 502 })).toMatchObject({ ids: ["gen-1"] })
       expect(yield* idsOf({ from: 2000, to: 4000 })).toMatchObject({ ids: ["gen-2", "gen-1"] })
       expect(yield* Effect.flip(idsOf({}, { after: "none" }))).toMatchObject({ _tag: "UnknownCursor" })

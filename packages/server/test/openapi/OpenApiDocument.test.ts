@@ -186,7 +186,9 @@ describe("every operation", () => {
       operations.map(({ operation }) => operation).find((each) => identifierOf(each) === id)?.["description"]
     expect(textOf("rerank")).toMatch(/\n\nRequires an ordinary key\. Costs credits\. Rate limited per key\.$/)
     expect(textOf("listFiles")).toMatch(/\n\nRequires a key of any kind\. Rate limited per key\.$/)
-    expect(textOf("createGuardrail")).toMatch(/\n\nRequires a management key\.$/)
+    expect(textOf("listGuardrails")).toMatch(/\n\nRequires a management key\.$/)
+    expect(textOf("createGuardrail")).toMatch(/\n\nRequires a management key with the role operator or admin\.$/)
+    expect(textOf("createWorkspace")).toMatch(/\n\nRequires a management key with the role admin\.$/)
   })
 
   it("has an example of its JSON, and of its form", () => {

@@ -50,7 +50,7 @@ describe.each(databases)("rejected requests on $name", ({ layer: stores }) => {
         [{ requestId: "req_1" }, "id-1"],
         [{ status: 401 }, "id-2"],
         [{ operation: "listKeys" }, "id-2"],
-        [{ workspaceId: "w", to: 2000 }, "id-1"],
+        [{ workspaceIds: ["w"], to: 2000 }, "id-1"],
         [{ keyHash: "k", from: 2000 }, "id-4"]
       ] as const) {
         expect([filter, yield* idsOf(filter)]).toEqual([filter, { ids: [id], next: undefined }])

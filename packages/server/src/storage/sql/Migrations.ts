@@ -17,6 +17,7 @@ import * as Baseline from "./migrations/Baseline.ts"
 import * as CreditLedger from "./migrations/CreditLedger.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
 import * as RequestDetails from "./migrations/RequestDetails.ts"
+import * as Roles from "./migrations/Roles.ts"
 import * as TraceParent from "./migrations/TraceParent.ts"
 import * as UsageDaysOfBatches from "./migrations/UsageDaysOfBatches.ts"
 import * as UsageDaysOfOne from "./migrations/UsageDaysOfOne.ts"
@@ -34,7 +35,8 @@ export const migrations: Migrations = {
   "0005_answers_by_arrival": AnswersByArrival.migration,
   "0006_usage_days_of_one": UsageDaysOfOne.migration,
   "0007_credit_ledger": CreditLedger.migration,
-  "0008_request_details": RequestDetails.migration
+  "0008_request_details": RequestDetails.migration,
+  "0009_roles": Roles.migration
 }
 
 /**

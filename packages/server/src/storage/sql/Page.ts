@@ -9,7 +9,9 @@
  * skipping read nothing but an index.
  */
 import { Data, Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
+import type { Fragment } from "effect/sql/Statement"
 import * as FailureLog from "../../observability/FailureLog.ts"
 import * as Dialect from "./Dialect.ts"
 
@@ -183,3 +185,48 @@ const clamp = (value: number, min: number, max: number): number => {
   const integer = Math.trunc(value)
   return Number.isNaN(integer) ? min : Math.min(max, Math.max(min, integer))
 }
+
+/** The rows of some workspaces, in the order of a time and then of their key. */
+export interface OfWorkspaces {
+  readonly table: string
+  readonly key: string
+  readonly time: string
+  readonly order: "ASC" | "DESC"
+  readonly where: Fragment
+  /** Default: those of all workspaces. */
+  readonly workspaceIds: ReadonlyArray<string> | undefined
+}
+
+/**
+ * The keys of a page of {@link OfWorkspaces}: a statement that reads as many rows of each workspace
+ * as the page may have. Each is read in its order from an index that begins with the workspace, so
+ * nothing is sorted but these.
+ */
+export const ofWorkspaces = (sql: SqlClient, { key, order, table, time, where, workspaceIds }: OfWorkspaces) => {
+  const ordered = sql.literal(`ORDER BY ${time} ${order}, ${key} ${order}`)
+  const name = sql.literal(key)
+  const places = sql.literal(`${key}, ${time}`)
+  const from = sql.literal(table)
+  return (limit: number, offset: number) => {
+    if (workspaceIds === undefined) {
+      return sql`SELECT ${name} FROM ${from} WHERE ${where} ${ordered} LIMIT ${limit} OFFSET ${offset}`
+    }
+    const [only, ...others] = workspaceIds
+    const end = limit + offset
+    const parts = workspaceIds.map(
+      (id) => sql`SELECT * FROM (
+        SELECT ${places} FROM ${from} WHERE workspace_id = ${id} AND ${where} ${ordered} LIMIT ${end}) one_page`
+    )
+    return others.length === 0
+      ? sql`SELECT ${name} FROM ${from} WHERE workspace_id = ${only ?? ""} AND ${where} ${ordered}
+          LIMIT ${limit} OFFSET ${offset}`
+      : sql`SELECT ${name} FROM (${sql.join(" UNION ALL ", false)(parts)}) w ${ordered} LIMIT ${limit} OFFSET ${offset}`
+  }
+}
+
+/** The condition `where`, restricted to rows of these workspaces (default: all). */
+export const inWorkspaces = (
+  sql: SqlClient,
+  where: Fragment,
+  workspaceIds: ReadonlyArray<string> | undefined
+): Fragment => (workspaceIds === undefined ? where : sql.and([where, sql.in("workspace_id", workspaceIds)]))

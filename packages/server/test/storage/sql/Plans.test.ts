@@ -32,11 +32,11 @@ import { post } from "../../TestEnvelope.ts"
 
 /**
  * Tables that stay small: processes, open reservations, messages of one hour, counts of two days,
- * one counter per key. `w` is read once, at the start. `waiting` is a subquery with a limit, and
- * `counted` is read up to one.
+ * one counter per key. `w` is read once, at the start. `waiting` and `one_page` are subqueries
+ * with a limit, and `counted` is read up to one.
  */
 const small = new Set(
-  "processes p reservations r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w counted waiting".split(
+  "processes p reservations r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w counted waiting one_page".split(
     " "
   )
 )
@@ -99,7 +99,11 @@ const managing = Effect.gen(function* () {
   yield* guardrails.assign(organizationId, guardrail.id, several)
   for (const id of [guardrail.id, null]) {
     yield* guardrails.assignments(organizationId, id, { offset: 1 })
+    // As a management key that is restricted to some workspaces.
+    yield* guardrails.assignments(organizationId, id, { offset: 1 }, [workspaceId, "other"])
   }
+  yield* guardrails.list({ organizationId, workspaceIds: [workspaceId, "other"] }, { offset: 2 })
+  yield* keys.list({ organizationId, workspaceIds: [workspaceId, "other"] }, { offset: 1 })
   yield* guardrails.unassign(organizationId, guardrail.id, several)
   yield* guardrails.update(organizationId, guardrail.id, { name: "h" })
   const { ephemeral, plain } = yield* ephemerals.create(parent, 60_000, {
@@ -121,7 +125,7 @@ const managing = Effect.gen(function* () {
   yield* sure(ask("/api/v1/keys?offset=1&include_disabled=true", { key }))
   yield* sure(ask(`/api/v1/keys?offset=1&workspace_id=${workspaceId}`, { key }))
   yield* sure(ask(`/api/v1/keys?workspace_id=${workspaceId}&include_disabled=true`, { key }))
-  yield* keys.list({ organizationId, workspaceId })
+  yield* keys.list({ organizationId, workspaceIds: [workspaceId] })
   yield* keys.update(organizationId, parent.hash, { name: "m" })
   const providerKeys = yield* ProviderKeys
   const own = { organizationId, workspaceId, provider: "p", secret: Redacted.make("s") }
@@ -323,9 +327,15 @@ it.live("every statement uses a key or an index, and every index is used", () =>
         expect(step).toContain(`USING INDEX video_jobs_${index} (workspace_id=?`)
         expect([text, step.includes("id<?")]).toEqual([text, text.includes("id < ")])
       }
+      // A page of some workspaces is sorted from at most one page of each, read from an index.
+      const merged = steps.filter(({ text }) => text.includes(" UNION ALL "))
+      expect(new Set(merged.map(({ text }) => text)).size).toBe(4)
+      for (const { step } of merged.filter(({ step }) => /^SEARCH (keys|guardrails) /.test(step))) {
+        expect(step).toMatch(/ USING COVERING INDEX \w+_(workspace|workspace_enabled|guarded_workspace) /)
+      }
       // A page at a position is read from an index in its order, and counted in an index alone. It
       // skips entries of the index, not rows.
-      const positions = steps.filter(({ text }) => /\bOFFSET\b/.test(text))
+      const positions = steps.filter(({ text }) => /\bOFFSET\b/.test(text) && !text.includes(" UNION ALL "))
       expect(new Set(positions.map(({ text }) => text)).size).toBe(12)
       const skipped = positions.filter(({ step }) =>
         /^SEARCH (keys|guardrails|usage_ledger|rejected_requests) USING COVERING INDEX \1_/.test(step)
@@ -334,7 +344,7 @@ it.live("every statement uses a key or an index, and every index is used", () =>
       const isSubquery = (text: string) => /SELECT (hash|id) FROM \w+ .* OFFSET/.test(text)
       expect(positions.filter(({ step, text }) => step.includes("TEMP B-TREE") && !isSubquery(text))).toEqual([])
       const totals = steps.filter(({ text }) => /COUNT\(\*\) AS total_count/.test(text))
-      expect(new Set(totals.map(({ text }) => text)).size).toBe(5)
+      expect(new Set(totals.map(({ text }) => text)).size).toBe(8)
       expect(totals.filter(({ step }) => !/ USING COVERING INDEX /.test(step))).toEqual([])
       const isAsked = (index: string) => steps.some(({ step }) => new RegExp(`INDEX ${index}\\b`).test(step))
       expect(indexes.filter((index) => !isAsked(index))).toEqual([])
