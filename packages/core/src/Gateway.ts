@@ -36,6 +36,7 @@ import * as CohereRerank from "./dialect/CohereRerank.ts"
 import * as Credits from "./Credits.ts"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Destinations from "./Destinations.ts"
+import * as Estimate from "./Estimate.ts"
 import * as Files from "./Files.ts"
 import * as Generations from "./Generations.ts"
 import * as Guardrails from "./Guardrails.ts"
@@ -94,6 +95,7 @@ export interface Methods
     MethodsOf<typeof VideoModels>,
     MethodsOf<typeof Providers>,
     MethodsOf<typeof ProviderHealth>,
+    MethodsOf<typeof Estimate>,
     MethodsOf<typeof Files>,
     MethodsOf<typeof CurrentKey>,
     MethodsOf<typeof Generations>,
@@ -152,6 +154,7 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     listVideoModels: effect(VideoModels.listVideoModels),
     listProviders: effect(Providers.listProviders),
     getProviderHealth: effect(ProviderHealth.getProviderHealth),
+    estimate: method(Estimate.estimate),
     deleteFile: method(Files.deleteFile),
     uploadFile: method(Files.uploadFile),
     listFiles: method(Files.listFiles),

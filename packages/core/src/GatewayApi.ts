@@ -14,6 +14,7 @@ import * as CohereRerank from "./dialect/CohereRerank.ts"
 import * as Credits from "./Credits.ts"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Destinations from "./Destinations.ts"
+import * as Estimate from "./Estimate.ts"
 import * as Files from "./Files.ts"
 import * as Generations from "./Generations.ts"
 import * as Guardrails from "./Guardrails.ts"
@@ -219,7 +220,8 @@ export class ModelsGroup extends HttpApiGroup.make("models")
     ModelEndpoints.listModelEndpointsEndpoint,
     VideoModels.listVideoModelsEndpoint,
     Providers.listProvidersEndpoint,
-    ProviderHealth.getProviderHealthEndpoint
+    ProviderHealth.getProviderHealthEndpoint,
+    Estimate.estimateEndpoint
   )
   .annotate(GroupTitle, "Models") {}
 

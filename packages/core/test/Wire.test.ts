@@ -285,6 +285,7 @@ describe("the service's schemas decode what the client sends", () => {
     rerank: (client, body) => client.rerank(body),
     transcribe: (client, body) => client.transcribe(body),
     submitVideo: (client, body) => client.submitVideo(body),
+    estimate: (client, body) => client.estimate(body),
     assignKeys: (client, body) => client.assignKeys("g", body),
     unassignKeys: (client, body) => client.unassignKeys("g", body),
     createEphemeralKey: (client, body) => client.createEphemeralKey(body),

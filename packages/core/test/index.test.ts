@@ -23,6 +23,7 @@ it("exports exactly these modules", () => {
     "CurrentKey",
     "Destinations",
     "ErrorResponse",
+    "Estimate",
     "FetchGateway",
     "Files",
     "FileShapes",

@@ -127,6 +127,14 @@ export const operations = {
     "management key",
     (client) => client.getProviderHealth
   ],
+  estimate: [
+    "POST /api/v1/estimate",
+    200,
+    [400, 401, 403, 404, 413, 429, 500, 503],
+    "any key",
+    (client) => client.estimate({ operation: "rerank", request: ranking }),
+    "data"
+  ],
   createEphemeralKey: [
     "POST /api/v1/keys/ephemeral",
     201,

@@ -5,6 +5,7 @@
 import * as Schema from "effect/Schema"
 import * as CohereRerank from "../dialect/CohereRerank.ts"
 import * as CurrentKey from "../CurrentKey.ts"
+import * as Estimate from "../Estimate.ts"
 import * as Files from "../Files.ts"
 import * as ModelEndpoints from "../ModelEndpoints.ts"
 import * as Models from "../Models.ts"
@@ -22,6 +23,7 @@ import type { Written } from "./written.ts"
 const modules = [
   CohereRerank,
   CurrentKey,
+  Estimate,
   Files,
   Generation,
   Models,

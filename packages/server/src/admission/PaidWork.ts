@@ -10,7 +10,7 @@
 import type { BadRequest, Forbidden, NotFound } from "@model-gateway/core/GatewayError"
 import type { Preferences } from "@model-gateway/core/Routing"
 import type { Metadata as TraceMetadata } from "@model-gateway/core/Trace"
-import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Credential, Ignoring, Offer } from "@model-gateway/offers/Offer"
 import type { Charge } from "@model-gateway/offers/Pricing"
 import type { ProviderError } from "@model-gateway/offers/ProviderError"
@@ -79,16 +79,17 @@ export interface ServedKind<O extends Offer, Request, E> extends Kind<O, Request
   readonly toError: ToError<E>
 }
 
-/** A request, as its kind of work understands it. */
-export interface Work<O extends Offer, Request, A, E> extends Pick<
-  PaidRequest<A>,
-  "idempotencyKey" | "payload" | "encode"
-> {
+/** What offers have to support, and what they get. */
+export interface Choice<O extends Offer, Request, E> {
   /** The offers that support the request, at least one. */
   readonly supporting: (offers: ReadonlyArray<O>) => Effect.Effect<ReadonlyArray<O>, E>
   /** The request as an offer receives it. */
   readonly requestFor: (offer: O) => Request
 }
+
+/** A request, as its kind of work understands it. */
+export interface Work<O extends Offer, Request, A, E>
+  extends Choice<O, Request, E>, Pick<PaidRequest<A>, "idempotencyKey" | "payload" | "encode"> {}
 
 /** A request that is answered when its work is done. */
 export interface ServedWork<O extends Offer, Request, Result, A, E> extends Work<O, Request, A, E> {
@@ -147,26 +148,33 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
       ? Effect.void
       : admission.requirePayable(caller, wanted.model, offers, idempotencyKey)
 
-  /** The candidates, in the order to try, and the request as admission takes it. */
-  const choose = Effect.fnUntracedEager(function* <A, E>(
+  /** The candidates, in the order to try, and their quotes. */
+  const rank = Effect.fnUntracedEager(function* <E>(
     { caller, offers, providerKeys, wanted }: Permitted<O>,
-    { encode, idempotencyKey, payload, requestFor, supporting }: Work<O, Request, A, E>
+    { requestFor, supporting }: Choice<O, Request, E>
   ) {
-    const { model, provider: preferences, trace, user } = wanted
     const quote = (offer: O) => offer.quote(requestFor(offer))
     const candidates = yield* Candidates.ranked(yield* supporting(offers), {
-      preferences,
+      preferences: wanted.provider,
       observed,
       providerKeys,
       isFreeTier: caller.key.isFreeTier,
       quote,
       ignored: (offer) => ignored(offer, requestFor(offer))
     })
-    const quotes = Candidates.quotesOf(candidates, quote)
-    return { candidates, paid: { caller, model, quotes, idempotencyKey, payload, encode, trace, user } }
+    return { candidates, quote, quotes: Candidates.quotesOf(candidates, quote) }
   })
 
-  return { permit, requirePayable, choose, ignored }
+  /** The candidates, in the order to try, and the request as admission takes it. */
+  const choose = <A, E>(permitted: Permitted<O>, work: Work<O, Request, A, E>) =>
+    Effect.mapEager(rank(permitted, work), ({ candidates, quotes }) => {
+      const { caller, wanted } = permitted
+      const { encode, idempotencyKey, payload } = work
+      const { model, trace, user } = wanted
+      return { candidates, paid: { caller, model, quotes, idempotencyKey, payload, encode, trace, user } }
+    })
+
+  return { permit, requirePayable, rank, choose, ignored }
 })
 
 const usable = <O extends Offer>(candidates: ReadonlyArray<Candidate<O>>, isByokOnly: boolean) =>
@@ -254,4 +262,27 @@ export const makeAccepted = Effect.fnUntraced(function* <Request, O extends Offe
     )
 
   return { permit, accept }
+})
+
+/** Makes the path of a request up to its candidates, to say what it would cost. */
+export const makeEstimated = Effect.fnUntraced(function* <Request, O extends OfferFor<Request>>(
+  kind: Kind<O, Request>
+) {
+  const router = yield* Router
+  const { ignored, permit, rank } = yield* makeChoice<Request, O>(kind, router.observed)
+
+  return Effect.fnUntraced(function* <E>(wanted: Wanted, choice: Choice<O, Request, E>) {
+    const { candidates, quote, quotes } = yield* rank(yield* permit(wanted), choice)
+    return {
+      model: wanted.model,
+      max_cost: MicroCredits.toCredits(quotes.gateway ?? MicroCredits.zero),
+      offers: candidates.map((candidate) => ({
+        provider: candidate.offer.provider,
+        upstream_model: candidate.offer.upstreamId,
+        max_cost: MicroCredits.toCredits(quote(candidate.offer)),
+        is_byok: AllowedProviderKeys.usesProviderKey(candidate),
+        ...Warnings.ofSentences(ignored(candidate.offer, choice.requestFor(candidate.offer)))
+      }))
+    }
+  })
 })

@@ -73,6 +73,19 @@ const lengthToList = (items: ReadonlyArray<unknown>, { isValidItem }: List): num
   return items.length
 }
 
+/** The value with the list at the path truncated. */
+const withShortList = (value: unknown, [field = "", ...rest]: ReadonlyArray<string>, list: List): unknown => {
+  if (!isRecord(value) || !Object.hasOwn(value, field)) return value
+  const inner = value[field]
+  const shorter =
+    rest.length > 0
+      ? withShortList(inner, rest, list)
+      : Array.isArray(inner)
+        ? inner.slice(0, lengthToList(inner, list))
+        : inner
+  return shorter === inner ? value : { ...value, [field]: shorter }
+}
+
 /** The maximum number of items of each list of a body, by path. */
 export const boundsOf = ({ ast }: Schema.Top): JsonPayload["maxItems"] => {
   const lists = new Map(listsIn(ast, ""))
@@ -90,15 +103,8 @@ export const make = ({ annotations, payload }: HttpApiEndpoint.Top): JsonPayload
     errors: "all"
   })
 
-  const shortened = (value: unknown): unknown => {
-    if (!isRecord(value)) return value
-    const copy = { ...value }
-    for (const [field, list] of lists) {
-      const items = copy[field]
-      if (Array.isArray(items)) copy[field] = items.slice(0, lengthToList(items, list))
-    }
-    return copy
-  }
+  const shortened = (value: unknown): unknown =>
+    Array.from(lists).reduce((shorter, [path, list]) => withShortList(shorter, path.split("."), list), value)
 
   return {
     maxItems: (path) => lists.get(path)?.maxItems,

@@ -17,6 +17,7 @@ import * as AllowedProviderKeys from "../routing/AllowedProviderKeys.ts"
 import * as ProviderHealthShape from "../routing/ProviderHealthShape.ts"
 import { Router } from "../routing/Router.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
+import * as Estimates from "./Estimates.ts"
 import { dataPolicyOf, toEndpoints, toModel, toVideoModel } from "../routing/ModelShape.ts"
 
 /** The page of a request that has an offset and no limit. */
@@ -135,11 +136,11 @@ const make = Effect.gen(function* () {
     }
   })
 
-  return { basePath, catalog, providerKeys, list, find, health }
+  return { basePath, catalog, providerKeys, list, find, health, estimate: yield* Estimates.make }
 })
 
 /** The `models` group of the contract. */
-export const layer = RequestServices.group(make, ({ basePath, catalog, find, health, list, providerKeys }) =>
+export const layer = RequestServices.group(make, ({ basePath, catalog, estimate, find, health, list, providerKeys }) =>
   HttpApiBuilder.group(GatewayApi, "models", (handlers) =>
     handlers
       .handle("listModels", ({ query }) =>
@@ -161,5 +162,6 @@ export const layer = RequestServices.group(make, ({ basePath, catalog, find, hea
         Effect.map(providerKeys, (keys) => ({ data: providersOf(usable(catalog.all, keys)) }))
       )
       .handle("getProviderHealth", () => health)
+      .handle("estimate", ({ payload }) => Effect.map(estimate(payload), (data) => ({ data })))
   )
 )

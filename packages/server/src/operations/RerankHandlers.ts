@@ -4,6 +4,7 @@
  * Specification: "POST /rerank", "Rerank response".
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
+import type { BadRequest } from "@model-gateway/core/GatewayError"
 import type * as Rerank from "@model-gateway/core/Rerank"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { RerankOffer } from "@model-gateway/offers/Offer"
@@ -47,6 +48,28 @@ const toResponse = (
   }
 }
 
+/** What a rerank asks of offers. */
+export const choiceOf = (
+  request: typeof Rerank.Request.Type,
+  documents: ReadonlyArray<RerankDocument> = request.documents.map(toDocument)
+): PaidWork.Choice<RerankOffer, RerankRequest, BadRequest> => ({
+  supporting: (offers) =>
+    Candidates.supporting(
+      offers,
+      ({ capabilities, publicId }) => unsupported({ documents }, capabilities, publicId),
+      `the model "${request.model}" accepts no image documents`
+    ),
+  requestFor: ({ provider }) => {
+    const options = request.provider?.options?.[provider]
+    return {
+      query: request.query,
+      documents,
+      ...(request.top_n === undefined ? {} : { top_n: request.top_n }),
+      ...(options === undefined ? {} : { options })
+    }
+  }
+})
+
 /** A request for a rerank, in whichever shape it came. */
 interface Call {
   readonly request: typeof Rerank.Request.Type
@@ -78,21 +101,7 @@ const make = Effect.gen(function* () {
     const permitted = yield* permit(request)
     const documents = request.documents.map(toDocument)
     return yield* serve(permitted, {
-      supporting: (offers) =>
-        Candidates.supporting(
-          offers,
-          ({ capabilities, publicId }) => unsupported({ documents }, capabilities, publicId),
-          `the model "${request.model}" accepts no image documents`
-        ),
-      requestFor: ({ provider }) => {
-        const options = request.provider?.options?.[provider]
-        return {
-          query: request.query,
-          documents,
-          ...(request.top_n === undefined ? {} : { top_n: request.top_n }),
-          ...(options === undefined ? {} : { options })
-        }
-      },
+      ...choiceOf(request, documents),
       idempotencyKey,
       payload: Effect.sync(identity),
       encode: (response: Rerank.Response) => JSON.stringify(toBody(response)),

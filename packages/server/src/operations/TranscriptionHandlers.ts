@@ -63,8 +63,33 @@ const toResponse = (
   }
 }
 
+/** What a transcription asks of offers, wherever its audio is. */
+export interface Asked {
+  readonly audio: TranscriptionRequest["audio"]
+  readonly verbose: boolean
+  readonly granularities: TranscriptionRequest["timestamp_granularities"]
+  readonly language?: string | undefined
+  readonly temperature?: number | undefined
+  readonly provider?: (typeof Transcription.Request.Type)["provider"]
+}
+
+/** The request as an offer receives it. */
+export const requestFor =
+  ({ audio, granularities, language, provider: preferences, temperature, verbose }: Asked) =>
+  ({ provider }: TranscriptionOffer): TranscriptionRequest => {
+    const options = preferences?.options?.[provider]
+    return {
+      audio,
+      // No granularity at all would read as `json`.
+      timestamp_granularities: !verbose ? [] : granularities.length === 0 ? ["segment"] : granularities,
+      ...(language === undefined ? {} : { language }),
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(options === undefined ? {} : { options })
+    }
+  }
+
 /** What the offer ignores of the request, a sentence for each. */
-const ignoredBy = (offer: TranscriptionOffer, request: TranscriptionRequest): ReadonlyArray<string> => [
+export const ignoredBy = (offer: TranscriptionOffer, request: TranscriptionRequest): ReadonlyArray<string> => [
   ...ignored(request, offer.capabilities, offer.publicId),
   ...(offer.ignored?.(request) ?? [])
 ]
@@ -116,21 +141,10 @@ const make = Effect.gen(function* () {
       return yield* serve(permitted, {
         supporting: (offers) =>
           Candidates.supporting(offers, ({ capabilities, publicId }) => unsupported(wanted, capabilities, publicId)),
-        requestFor: ({ provider }) => {
-          const options = input.provider?.options?.[provider]
-          return {
-            audio: { source: input.audio, format, durationSeconds: duration, field: input.field },
-            // No granularity at all would read as `json`.
-            timestamp_granularities: !input.verbose
-              ? []
-              : input.granularities.length === 0
-                ? ["segment"]
-                : input.granularities,
-            ...(input.language === undefined ? {} : { language: input.language }),
-            ...(input.temperature === undefined ? {} : { temperature: input.temperature }),
-            ...(options === undefined ? {} : { options })
-          }
-        },
+        requestFor: requestFor({
+          ...input,
+          audio: { source: input.audio, format, durationSeconds: duration, field: input.field }
+        }),
         idempotencyKey,
         payload: input.fingerprint,
         encode,
