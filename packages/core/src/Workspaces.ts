@@ -175,7 +175,11 @@ export const AddCreditsRequest = Schema.Struct({
    * `amount` is negative.
    */
   note: Schema.optionalKey(Name)
-})
+}).check(
+  Schema.makeFilter(({ amount, note }) =>
+    amount < 0 && note === undefined ? { path: ["amount"], issue: "Expected a note with a negative amount" } : undefined
+  )
+)
 
 /**
  * @category models

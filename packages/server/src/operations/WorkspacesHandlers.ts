@@ -121,9 +121,6 @@ const make = Effect.gen(function* () {
   ) {
     const { hash: actor, organizationId } = (yield* currentCaller).key
     const amount = yield* CreditAmount.fromWire("amount", request.amount)
-    if (amount < 0 && request.note === undefined) {
-      return yield* invalid([{ path: "note", message: "Expected a note, because the amount is negative" }])
-    }
     // Check the organization first: accounting finds workspaces of any organization by their id.
     const { id } = yield* find(ref)
     return yield* IdempotentRequest.onceInTransaction(
