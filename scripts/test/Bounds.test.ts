@@ -44,7 +44,8 @@ const perCall = new Set<string>([
   "offers/FairShare.ts acquired",
   "offers/FairShare.ts waiting",
   "server/internal/LruMap.ts entries",
-  "server/internal/ShortCache.ts Cache.makeWith",
+  "server/internal/ShortCache.ts entries",
+  "server/internal/ShortCache.ts lookups",
   // Only tests use the store in memory.
   "server/objects/ObjectStore.ts stored"
 ])

@@ -18,7 +18,9 @@ const run = (HOME: string, environment: NodeJS.ProcessEnv = {}) => {
   return { status, stderr, stdout }
 }
 
-const onlyItsVersion = { status: 0, stderr: "", stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) }
+const itsVersion: unknown = expect.stringMatching(/^\d+\.\d+\.\d+\n$/)
+
+const onlyItsVersion = { status: 0, stderr: "", stdout: itsVersion }
 
 const cacheIn = (home: string): string => join(home, ".cache", "model-gateway")
 
