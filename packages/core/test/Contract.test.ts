@@ -337,7 +337,8 @@ const bodies: ReadonlyArray<
   ["updateWorkspace", {}, "name", longest(256), ["", ...tooLong(256)]],
   ["updateWorkspace", {}, "default_callback_url", ["https://e.com/hook", null], ["http://e.com", ""]],
   ["updateWorkspace", {}, "file_shape", ["native", "compat_a", "compat_b"], ["other", null]],
-  ["addCredits", {}, "amount", [0.000001, 1e9, -1, -1e9], [0, -1e9 - 1, 1e9 + 1, "1", null, undefined]],
+  ["addCredits", {}, "amount", [0.000001, 1e9], [0, -1, 1e9 + 1, "1", null, undefined]],
+  ["addCredits", { note: "n" }, "amount", [-0.000001, -1e9], [0, -1e9 - 1]],
   ["rotateWebhookSecret", {}, "keep_previous_for", [0, 604_800, undefined], [-1, 604_801, 1.5, "1", null]]
 ]
 

@@ -343,12 +343,10 @@ it.layer(layer(), { excludeTestServices: true })("/workspaces", (it) => {
       expect(workspaceOf(first.text).data.credits).toBe(before + 2.5)
       expect(workspaceOf((yield* ask(named, { key })).text).data.credits).toBe(before + 2.5)
       expect((yield* add(3, "a")).status).toBe(400)
-      for (const amount of [0, -1e10, 1e10, "7", 1e-9, -1e-9]) {
+      for (const amount of [0, -1, -1e10, 1e10, "7", 1e-9]) {
         const wrong = yield* add(amount, "b")
         expect([amount, wrong.status, issuePaths(wrong)]).toEqual([amount, 400, ["amount"]])
       }
-      const unexplained = yield* add(-1, "b")
-      expect([unexplained.status, issuePaths(unexplained)]).toEqual([400, ["note"]])
       expect((yield* post(`/api/v1/workspaces/${nobody}/credits`, { amount: 1 }, { key })).status).toBe(404)
       expect(workspaceOf((yield* ask(named, { key })).text).data.credits).toBe(before + 2.5)
     })
