@@ -7,6 +7,7 @@
  */
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
 import {
@@ -25,8 +26,6 @@ import * as Rerank from "./Rerank.ts"
 import * as Transcription from "./Transcription.ts"
 import * as Video from "./Video.ts"
 
-const { input_audio: _, ...transcriptionFields } = Transcription.Request.fields
-
 /**
  * A transcription request with the length of its audio in place of the audio, which need not be
  * sent.
@@ -35,7 +34,7 @@ const { input_audio: _, ...transcriptionFields } = Transcription.Request.fields
  * @since 0.1.0
  */
 export const TranscriptionRequest = Schema.Struct({
-  ...transcriptionFields,
+  ...Struct.omit(Transcription.Request.fields, ["input_audio"]),
   /** The length of the audio in seconds, at most 1,000,000. */
   seconds: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })),
   /** The format of the audio. Default: any, so that no offer is left out because of it. */
@@ -101,6 +100,8 @@ export const Offer = Schema.Struct({
 export type Offer = { [Field in keyof typeof Offer.Type]: (typeof Offer.Type)[Field] }
 
 /**
+ * What a request would cost at most, and who would serve it.
+ *
  * @category schemas
  * @since 0.1.0
  */
@@ -123,10 +124,15 @@ export const Estimate = Schema.Struct({
 export type Estimate = { [Field in keyof typeof Estimate.Type]: (typeof Estimate.Type)[Field] }
 
 /**
+ * The response with the estimate.
+ *
  * @category schemas
  * @since 0.1.0
  */
-export const Response = Schema.Struct({ data: Estimate })
+export const Response = Schema.Struct({
+  /** The estimate. */
+  data: Estimate
+})
 
 /**
  * @category operations
@@ -134,6 +140,7 @@ export const Response = Schema.Struct({ data: Estimate })
  */
 export const estimateOperation = Operation.make("estimate", "POST", "/estimate", {
   access: "any key",
+  role: "viewer",
   idempotency: "always",
   bodyLimit: { json: "videos" },
   success: Response,
