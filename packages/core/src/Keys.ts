@@ -87,6 +87,11 @@ export const Key = Schema.Struct({
   byok_usage_weekly: Schema.Finite,
   /** As `byok_usage`, in this UTC month. */
   byok_usage_monthly: Schema.Finite,
+  /**
+   * The UTC day on which the key's last paid request was admitted, such as `2026-11-20`. Requests to
+   * free models count. Null: there was none.
+   */
+  last_used_on: Schema.NullOr(Schema.String),
   /** The guardrail that the key is assigned to. Null: none. */
   guardrail_id: Schema.NullOr(Schema.String),
   /**
@@ -126,6 +131,7 @@ const DecodedKey = Schema.Struct({
   limit_reset: orNull(open<LimitReset>()),
   role: Schema.optionalKey(open<Role>()),
   workspace_ids: orNull(Schema.Array(Schema.String)),
+  last_used_on: orNull(Schema.String),
   guardrail_id: orNull(Schema.String),
   creator_user_id: orNull(Schema.String),
   external_user: orNull(Schema.String),
@@ -332,7 +338,22 @@ const DecodedResponse = Schema.Struct({ ...Response.fields, data: DecodedKey })
 export type Response = { [Field in keyof typeof DecodedResponse.Type]: (typeof DecodedResponse.Type)[Field] }
 
 /**
- * A page of keys, newest first.
+ * The order of a list of keys. `created`: newest first. `name`: from a to z. `usage`: what has spent
+ * most first. `last_used`: what was used last first.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const KeySort = Schema.Literals(["created", "name", "usage", "last_used"])
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type KeySort = typeof KeySort.Type
+
+/**
+ * A page of keys.
  *
  * @category schemas
  * @since 0.1.0
@@ -341,10 +362,16 @@ export const ListResponse = Schema.Struct({
   /** The keys of the page. */
   data: Schema.Array(Key),
   /** Whether more keys follow the page. */
-  has_more: Schema.Boolean
+  has_more: Schema.Boolean,
+  /** The number of keys on all pages. */
+  total_count: Schema.Int
 })
 
-const DecodedListResponse = Schema.Struct({ ...ListResponse.fields, data: Schema.Array(DecodedKey) })
+const DecodedListResponse = Schema.Struct({
+  ...ListResponse.fields,
+  data: Schema.Array(DecodedKey),
+  total_count: Schema.optionalKey(Schema.Int)
+})
 
 /**
  * @category models
@@ -446,6 +473,7 @@ const exampleOf = () =>
     byok_usage_daily: 0,
     byok_usage_weekly: 0,
     byok_usage_monthly: 0,
+    last_used_on: null,
     guardrail_id: null,
     creator_user_id: null,
     external_user: "customer-17",
@@ -536,8 +564,18 @@ export const listKeysEndpoint = Operation.endpoint(listKeysOperation, () => ({
     workspace_id: Schema.optionalKey(WorkspaceId),
     /** Whether disabled keys are listed too: `true` or `false`. Default: `false`. */
     include_disabled: Schema.optionalKey(BooleanText),
-    /** List only the unexpired ephemeral keys of this parent. */
+    /** List only the unexpired ephemeral keys of this parent. Not with `search` or `sort`: 400. */
     parent_hash: Schema.optionalKey(KeyHash),
+    /**
+     * List only keys whose name or label has this text: 1 to 256 characters. Capital and small
+     * letters from a to z are the same. It finds keys among the newest 10,000 of the list.
+     */
+    search: Schema.optionalKey(Name),
+    /**
+     * The order of the list. Default: `created`. Any other order has the newest 10,000 keys of the
+     * list only.
+     */
+    sort: Schema.optionalKey(KeySort),
     /** The number of keys to skip: 0 to 1,000,000. Default: 0. */
     offset: OffsetPage.offset,
     /** The number of keys on the page: 1 to 1000. Default: 100. */
@@ -545,7 +583,10 @@ export const listKeysEndpoint = Operation.endpoint(listKeysOperation, () => ({
   },
   reference: {
     summary: "List keys",
-    example: { query: { include_disabled: "true", limit: "100" }, response: { data: [exampleOf()], has_more: false } }
+    example: {
+      query: { include_disabled: "true", limit: "100" },
+      response: { data: [exampleOf()], has_more: false, total_count: 1 }
+    }
   }
 }))
 
@@ -690,6 +731,10 @@ export interface ListOptions {
   readonly include_disabled?: boolean | undefined
   /** List only the unexpired ephemeral keys of this parent. */
   readonly parent_hash?: string | undefined
+  /** List only keys whose name or label has this text, among the newest 10,000. */
+  readonly search?: string | undefined
+  /** The order. Default: `created`. Any other order has the newest 10,000 keys only. */
+  readonly sort?: KeySort | undefined
   /** The number of keys to skip. Default: 0. */
   readonly offset?: number | undefined
   /** 1 to 1000. Default: 100. */
@@ -697,7 +742,7 @@ export interface ListOptions {
 }
 
 /**
- * Lists keys, newest first. Disabled keys are listed only with `include_disabled`, ephemeral keys
+ * Lists keys, newest first by default. Disabled keys are listed only with `include_disabled`, ephemeral keys
  * only when `parent_hash` names their parent.
  *
  * @category calls

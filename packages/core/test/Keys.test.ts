@@ -30,6 +30,7 @@ const key = {
   byok_usage_monthly: 0,
   external_user: null,
   workspace_ids: null,
+  last_used_on: null,
   guardrail_id: null,
   creator_user_id: "user_7",
   created_at: "2026-11-22T00:00:00Z",

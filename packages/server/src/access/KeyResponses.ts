@@ -24,6 +24,8 @@ export class KeyResponses extends Context.Service<
   {
     /** The current record of a key. */
     readonly of: (key: Key) => Effect.Effect<SentRecord, StorageError>
+    /** The key as the operations of `/keys` return it. */
+    readonly listed: (key: Key) => Effect.Effect<typeof Keys.Key.Type, StorageError>
   }
 >()("@model-gateway/server/access/KeyResponses") {}
 
@@ -77,7 +79,7 @@ export const forEphemeral = (record: SentRecord, ephemeral: EphemeralKey, parent
 })
 
 /** A key as the operations of `/keys` return it: the key, and the budget fields of its record. */
-export const listed = (key: Key, record: SentRecord): typeof Keys.Key.Type => ({
+const listed = (key: Key, record: SentRecord, lastUsedDay: number | null): typeof Keys.Key.Type => ({
   hash: key.hash,
   name: key.name,
   label: key.label,
@@ -98,6 +100,7 @@ export const listed = (key: Key, record: SentRecord): typeof Keys.Key.Type => ({
   byok_usage_daily: record.byok_usage_daily,
   byok_usage_weekly: record.byok_usage_weekly,
   byok_usage_monthly: record.byok_usage_monthly,
+  last_used_on: lastUsedDay === null ? null : Timestamp.fromMillis(lastUsedDay).slice(0, 10),
   guardrail_id: key.guardrailId,
   creator_user_id: key.creatorUserId,
   external_user: key.externalUser,
@@ -107,25 +110,28 @@ export const listed = (key: Key, record: SentRecord): typeof Keys.Key.Type => ({
 })
 
 /** As {@link listed}, from the key's budget. It does not say how many free requests were made. */
-export const listedWith = (key: Key, budget: Budgets.Budget): typeof Keys.Key.Type => listed(key, make(key, budget, 0))
+export const listedWith = (key: Key, budget: Budgets.Budget, lastUsedDay: number | null): typeof Keys.Key.Type =>
+  listed(key, make(key, budget, 0), lastUsedDay)
 
 /** Reads records from the database in the context. */
 export const layerSql: Layer.Layer<KeyResponses, never, Reader> = Layer.effect(
   KeyResponses,
   Effect.gen(function* () {
     const usageOf = yield* KeyUsage.make
+    const read = Effect.fnUntraced(function* (key: Key) {
+      const usage = yield* usageOf(key.hash)
+      if (usage === undefined) {
+        return yield* new StorageError({
+          operation: "KeyResponses.of",
+          message: "The key is not in the database.",
+          retryable: false
+        })
+      }
+      return { record: make(key, usage.budget, usage.freeRequests), lastUsedDay: usage.lastUsedDay }
+    }, mapSqlError("KeyResponses.of"))
     return KeyResponses.of({
-      of: Effect.fnUntraced(function* (key: Key) {
-        const usage = yield* usageOf(key.hash)
-        if (usage === undefined) {
-          return yield* new StorageError({
-            operation: "KeyResponses.of",
-            message: "The key is not in the database.",
-            retryable: false
-          })
-        }
-        return make(key, usage.budget, usage.freeRequests)
-      }, mapSqlError("KeyResponses.of"))
+      of: (key) => Effect.map(read(key), ({ record }) => record),
+      listed: (key) => Effect.map(read(key), ({ lastUsedDay, record }) => listed(key, record, lastUsedDay))
     })
   })
 )

@@ -10,8 +10,10 @@
  * ephemeral key never has more rights than its parent.
  */
 import { Clock, Context, Data, Effect, Layer, Redacted, Result } from "effect"
+import type { KeySort } from "@model-gateway/core/Keys"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
 import * as Budgets from "../accounting/Budgets.ts"
 import * as SpendingLimit from "../accounting/SpendingLimit.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
@@ -72,11 +74,28 @@ export interface KeyFilter {
   readonly workspaceIds?: ReadonlyArray<string> | undefined
   /** Whether disabled keys are listed too. Default: false. */
   readonly includeDisabled?: boolean | undefined
+  /** Only keys whose name or label has this text. */
+  readonly search?: string | undefined
+  /** Default: `created`. */
+  readonly sort?: KeySort | undefined
 }
+
+/**
+ * A search, and any order but that of creation, reads this many of the newest keys, so that a page
+ * takes milliseconds however many keys there are.
+ */
+export const maxSearched = 10_000
 
 /** A key of a list, with its budget at that time. */
 export interface ListedKey extends Key {
   readonly budget: Budgets.Budget
+  /** The start of the UTC day of its last paid request. Null: there was none. */
+  readonly lastUsedDay: number | null
+}
+
+/** A page of keys, and the number of keys on all pages. */
+export interface KeyPage extends Page.Page<ListedKey> {
+  readonly totalCount: number
 }
 
 /** A new key. `plain` is shown once and cannot be read again. */
@@ -107,11 +126,8 @@ export class KeyStore extends Context.Service<
     ) => Effect.Effect<CreatedKey, ManagementKeyOfFreeTier | Workspace.WorkspaceNotFound | StorageError>
     /** A key of the organization that is not deleted. */
     readonly get: (organizationId: string, hash: string) => Effect.Effect<Key, KeyNotFound | StorageError>
-    /** The organization's keys that are not deleted, newest first. */
-    readonly list: (
-      filter: KeyFilter,
-      request?: Page.OffsetRequest
-    ) => Effect.Effect<Page.Page<ListedKey>, StorageError>
+    /** The organization's keys that are not deleted, newest first by default. */
+    readonly list: (filter: KeyFilter, request?: Page.OffsetRequest) => Effect.Effect<KeyPage, StorageError>
     /**
      * Applies the change and returns the updated key, unless `check` fails for the key before the
      * change.
@@ -139,6 +155,14 @@ export class KeyStore extends Context.Service<
     readonly refresh: (caller: Caller) => Effect.Effect<Caller, InvalidKey | StorageError>
   }
 >()("@model-gateway/server/access/KeyStore") {}
+
+/** How a searched list is sorted. */
+const orders: Readonly<Record<KeySort, string>> = {
+  created: "k.created_at DESC",
+  name: "LOWER(k.name), k.name",
+  usage: "b.usage DESC",
+  last_used: "b.day_start DESC"
+}
 
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
@@ -198,26 +222,40 @@ export const make = Effect.gen(function* () {
       // As text: a parameter would not match the condition of the index.
       ...(filter.includeDisabled === true ? [] : [sql`disabled = 0`])
     ])
+    const { search, sort = "created", workspaceIds } = filter
     const newest = Page.ofWorkspaces(sql, {
       table: "keys",
       key: "hash",
       time: "created_at",
       order: "DESC",
       where: listed,
-      workspaceIds: filter.workspaceIds
+      workspaceIds
     })
-    return yield* Page.readAt(
-      {
-        // The skipped keys are read from the index only.
-        rows: (
-          limit,
-          offset
-        ) => sql`SELECT ${columns}, b.* FROM (${newest(limit, offset)}) p JOIN keys k ON k.hash = p.hash ${limitOfKey}
-          ORDER BY k.created_at DESC, k.hash DESC`,
-        item: (row): ListedKey => ({ ...keyRow(row), budget: Budgets.fromRow(row, now) })
-      },
-      request
-    )
+    const item = (row: Row): ListedKey => ({
+      ...keyRow(row),
+      budget: Budgets.fromRow(row, now),
+      lastUsedDay: Budgets.lastDayOf(row)
+    })
+    // The skipped keys are read from the index only.
+    const inOrder = {
+      rows: (limit: number, offset: number) => sql`SELECT ${columns}, b.* FROM (${newest(limit, offset)}) p
+        JOIN keys k ON k.hash = p.hash ${limitOfKey} ORDER BY k.created_at DESC, k.hash DESC`,
+      total: sql`SELECT COUNT(*) AS total_count FROM keys WHERE ${Page.inWorkspaces(sql, listed, workspaceIds)}`
+    }
+    const pattern = `%${search?.replaceAll(/[!%_]/g, "!$&") ?? ""}%`
+    const found = sql`FROM (${newest(maxSearched, 0)}) p JOIN keys k ON k.hash = p.hash ${limitOfKey}
+      WHERE LOWER(k.name) LIKE LOWER(${pattern}) ESCAPE '!' OR LOWER(k.label) LIKE LOWER(${pattern}) ESCAPE '!'`
+    const searched = {
+      rows: (limit: number, offset: number) => sql`SELECT ${columns}, b.* ${found}
+        ORDER BY ${sql.literal(orders[sort])}, k.created_at DESC, k.hash DESC LIMIT ${limit} OFFSET ${offset}`,
+      total: sql`SELECT COUNT(*) AS total_count ${found}`
+    }
+    const { rows, total } = search === undefined && sort === "created" ? inOrder : searched
+    const page = yield* Page.readAt({ rows, item }, request)
+    const end = (request?.offset ?? 0) + page.items.length
+    if (!page.hasMore && (page.items.length > 0 || end === 0)) return { ...page, totalCount: end }
+    const [counted] = yield* total
+    return { ...page, totalCount: counted === undefined ? 0 : Dialect.int(counted, "total_count") }
   }, mapSqlError("KeyStore.list"))
 
   const update = Effect.fn("KeyStore.update")(

@@ -69,6 +69,11 @@ export const fromRow = (row: Row, now: number): Budget => {
   }
 }
 
+/**
+ * The start of the UTC day in which the last request of a budget was admitted. Null: there was none.
+ */
+export const lastDayOf = (row: Row): number | null => Dialect.int(row, "day_start") || null
+
 /** What can still be reserved in the current period, never below 0. Null if there is no limit. */
 export const remaining = (budget: Budget): MicroCredits.MicroCredits | null => {
   if (budget.limit === null) return null

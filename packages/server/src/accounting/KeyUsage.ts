@@ -10,6 +10,8 @@ import * as Budgets from "./Budgets.ts"
 export interface KeyUsage {
   readonly budget: Budgets.Budget
   readonly freeRequests: number
+  /** The start of the UTC day of its last paid request. Null: there was none. */
+  readonly lastUsedDay: number | null
 }
 
 /** Prepares the read of a key's usage. Undefined if there is no such key. */
@@ -22,6 +24,10 @@ export const make = Effect.map(Reader, ({ prepare }) => {
     const now = yield* Clock.currentTimeMillis
     const [row] = yield* select(keyHash, Periods.startOfDay(now))
     if (row === undefined) return undefined
-    return { budget: Budgets.fromRow(row, now), freeRequests: Dialect.intOrNull(row, "free_used") ?? 0 }
+    return {
+      budget: Budgets.fromRow(row, now),
+      freeRequests: Dialect.intOrNull(row, "free_used") ?? 0,
+      lastUsedDay: Budgets.lastDayOf(row)
+    }
   })
 })

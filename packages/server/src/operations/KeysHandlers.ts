@@ -112,9 +112,9 @@ const cannotChange = invalid(
 
 const descendantToWire = (
   { ephemeral, parent }: Descendant,
-  record: KeyResponses.SentRecord
+  listedParent: typeof Keys.Key.Type
 ): typeof Keys.Key.Type => ({
-  ...KeyResponses.listed(parent, record),
+  ...listedParent,
   hash: ephemeral.hash,
   label: ephemeral.label,
   created_at: Timestamp.fromMillis(ephemeral.createdAt),
@@ -167,7 +167,7 @@ const make = Effect.gen(function* () {
 
   const toWire = Effect.fnUntraced(function* (key: Key) {
     const descendants = yield* ephemerals.counts([key.hash])
-    return withDescendants(KeyResponses.listed(key, yield* records.of(key)), descendants.get(key.hash))
+    return withDescendants(yield* records.listed(key), descendants.get(key.hash))
   }, orUnavailable)
 
   const found = (organizationId: string, hash: string) =>
@@ -214,7 +214,7 @@ const make = Effect.gen(function* () {
       )
       return {
         data: withDescendants(
-          KeyResponses.listedWith(key, Budgets.unused({ ...key, includeByok: key.includeByokInLimit }))
+          KeyResponses.listedWith(key, Budgets.unused({ ...key, includeByok: key.includeByokInLimit }), null)
         ),
         salt
       }
@@ -254,20 +254,26 @@ const make = Effect.gen(function* () {
     const page = yield* orUnavailable(keys.list(filter, range))
     const descendants = yield* orUnavailable(ephemerals.counts(page.items.map(({ hash }) => hash)))
     const data = page.items.map((key) =>
-      withDescendants(KeyResponses.listedWith(key, key.budget), descendants.get(key.hash))
+      withDescendants(KeyResponses.listedWith(key, key.budget, key.lastUsedDay), descendants.get(key.hash))
     )
-    return { data, has_more: page.hasMore }
+    return { data, has_more: page.hasMore, total_count: page.totalCount }
   })
 
   const listDescendants = Effect.fnUntraced(function* (parent: Key, range: Page.OffsetRequest) {
     const page = yield* orUnavailable(ephemerals.list(parent, range))
-    const record = yield* orUnavailable(records.of(parent))
-    return { data: page.items.map((one) => descendantToWire(one, record)), has_more: page.hasMore }
+    const listed = yield* orUnavailable(records.listed(parent))
+    return {
+      data: page.items.map((one) => descendantToWire(one, listed)),
+      has_more: page.hasMore,
+      total_count: (yield* orUnavailable(ephemerals.counts([parent.hash]))).get(parent.hash) ?? 0
+    }
   })
 
   const list = Effect.fnUntraced(function* ({
     include_disabled: includeDisabled,
     parent_hash,
+    search,
+    sort,
     workspace_id,
     ...range
   }: Keys.ListOptions) {
@@ -276,11 +282,17 @@ const make = Effect.gen(function* () {
     const { organizationId } = caller
     if (parent_hash === undefined) {
       const workspaceIds = workspace === undefined ? yield* Permission.callerWorkspaces : [workspace.id]
-      return yield* listOrdinary({ organizationId, workspaceIds, includeDisabled }, range)
+      return yield* listOrdinary({ organizationId, workspaceIds, includeDisabled, search, sort }, range)
     }
+    const excluded = Object.entries({ search, sort }).flatMap(([path, value]) =>
+      value === undefined ? [] : [{ path, message: "Expected no value together with parent_hash" }]
+    )
+    if (excluded.length > 0) return yield* invalid(excluded)
     const parent = yield* found(organizationId, parent_hash)
     yield* Permission.check(parent.workspaceId, missing)
-    if (workspace !== undefined && parent.workspaceId !== workspace.id) return { data: [], has_more: false }
+    if (workspace !== undefined && parent.workspaceId !== workspace.id) {
+      return { data: [], has_more: false, total_count: 0 }
+    }
     return yield* listDescendants(parent, range)
   })
 
@@ -300,7 +312,7 @@ const make = Effect.gen(function* () {
       return { data: yield* toWire(key) }
     }
     const { parent } = descendant
-    return { data: descendantToWire(descendant, yield* orUnavailable(records.of(parent))) }
+    return { data: descendantToWire(descendant, yield* orUnavailable(records.listed(parent))) }
   })
 
   /** Fails unless the caller sees the key and, if it is a management key, may give what it has. */

@@ -124,7 +124,8 @@ describe("EphemeralKeys", () => {
       const guardrails = yield* GuardrailStore
       const { ephemeral, organizationId, parent, plain } = yield* family()
       yield* bearer(plain)
-      const guardrail = yield* guardrails.create({ organizationId, name: "g", allowedModels: ["a"] })
+      const made = yield* guardrails.create({ organizationId, name: "g", allowedModels: ["a"] })
+      const { budget: _budget, readAt: _readAt, ...guardrail } = made
       expect(yield* guardrails.assign(organizationId, guardrail.id, [ephemeral.hash])).toEqual({
         assignedCount: 0,
         notFound: [ephemeral.hash],

@@ -190,6 +190,7 @@ it.layer(layer(), { excludeTestServices: true })("/keys, of an ephemeral key", (
       expect(listed.data).toHaveLength(2)
       const first = many((yield* manage(`/keys?parent_hash=${parent.hash}&limit=1`)).text)
       expect([first.data, first.has_more]).toEqual([listed.data.slice(0, 1), true])
+      expect([listed.total_count, first.total_count]).toEqual([listed.data.length, listed.data.length])
       const rest = many((yield* manage(`/keys?parent_hash=${parent.hash}&offset=1`)).text)
       expect([rest.data, rest.has_more]).toEqual([listed.data.slice(1), false])
 

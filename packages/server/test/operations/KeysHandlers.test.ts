@@ -119,6 +119,20 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
       for (const name of ["one", "two", "three"]) yield* post(path, { name }, { key })
       const first = many((yield* ask(`${path}?limit=2`, { key })).text)
       expect([first.data.map(({ name }) => name), first.has_more]).toEqual([["three", "two"], true])
+      const found = many((yield* ask(`${path}?search=TWO&sort=usage`, { key })).text)
+      expect([found.data.map(({ last_used_on, name }) => [name, last_used_on]), found.total_count]).toEqual([
+        [["two", null]],
+        1
+      ])
+      for (const [query, field] of [
+        ["search=", "search"],
+        [`search=${"x".repeat(257)}`, "search"],
+        ["sort=size", "sort"],
+        [`sort=name&parent_hash=${first.data[0]?.hash}`, "sort"]
+      ] as const) {
+        const wrong = yield* ask(`${path}?${query}`, { key })
+        expect([wrong.status, issuePaths(wrong)]).toEqual([400, [field]])
+      }
       const rest = many((yield* ask(`${path}?limit=100&offset=2`, { key })).text)
       expect([rest.data[0]?.name, rest.has_more]).toEqual(["one", false])
       for (const limit of ["0", "1001", "1.5", "many"]) {

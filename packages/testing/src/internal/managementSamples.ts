@@ -261,7 +261,7 @@ export const keyResponse: typeof Keys.Response.Type = { data: key }
  * @category samples
  * @since 0.1.0
  */
-export const keyListResponse: typeof Keys.ListResponse.Type = { data: [key], has_more: false }
+export const keyListResponse: typeof Keys.ListResponse.Type = { data: [key], has_more: false, total_count: 1 }
 
 /**
  * @category samples
