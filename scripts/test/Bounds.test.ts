@@ -23,6 +23,7 @@ const perCall = new Set<string>([
   "sandbox/Bm25.ts terms",
   "sandbox/Bm25.ts weights",
   "sandbox/internal/imageLink.ts chunks",
+  "server/accounting/ActivitySeries.ts counted",
   "server/broadcast/Sender.ts undelivered",
   "server/http/BodyMemory.ts tickets",
   "server/http/Failures.ts unexpected",

@@ -1,5 +1,6 @@
 /**
- * What an organization has used: spend and number of requests by UTC day, model and provider.
+ * What an organization has used: spend and number of requests by UTC day, model and provider, or by
+ * hour or day and what else they are grouped by.
  *
  * An addition to the specification, which does not describe this operation. It has the fields of
  * OpenRouter's API.
@@ -10,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
-import { Decimal, KeyHash, WorkspaceId } from "./Identifiers.ts"
+import { Decimal, KeyHash, Timestamp, WorkspaceId } from "./Identifiers.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { call } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
@@ -20,8 +21,36 @@ import { isDay } from "./unstable/Day.ts"
 const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 /**
- * The requests of one UTC day for one model that one provider served. A request counts on the day
- * on which it was admitted.
+ * How long the items of a call with `interval` are. Hours and days are UTC.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const Interval = Schema.Literals(["hour", "day"])
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type Interval = typeof Interval.Type
+
+/**
+ * What has items of its own.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const Group = Schema.Literals(["key", "user", "workspace", "model", "provider", "guardrail"])
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type Group = typeof Group.Type
+
+/**
+ * The requests of one UTC day for one model that one provider served; with `interval`, those of one
+ * hour or day and one group. A request counts when it was admitted.
  *
  * @category schemas
  * @since 0.1.0
@@ -31,16 +60,20 @@ export const Item = Schema.Struct({
   date: Schema.String,
   /**
    * The model that the requests named. `other` has the sums of all further models if a workspace
-   * has used more than 500 on a day, or 1,000 that cost something.
+   * has used more than 500 on a day, or 1,000 that cost something. With `interval`, empty unless
+   * items are grouped by it.
    */
   model: Schema.String,
   /** The same as `model`. */
   model_permaslug: Schema.String,
-  /** Identifies the model at its provider: the provider, a colon and the model. */
+  /**
+   * Identifies the model at its provider: the provider, a colon and the model. With `interval`,
+   * empty.
+   */
   endpoint_id: Schema.String,
   /**
    * The provider that served the requests, or the last one that was tried. Empty if they failed
-   * before a provider was tried.
+   * before a provider was tried. With `interval`, empty unless items are grouped by it.
    */
   provider_name: Schema.String,
   /** The number of paid requests that have ended, charged or not. */
@@ -61,7 +94,28 @@ export const Item = Schema.Struct({
   /** Always 0: these models do not reason. */
   reasoning_tokens: count,
   /** The workspace of the requests. Only with `group_by=workspace`. */
-  workspace_id: Schema.optionalKey(Schema.String)
+  workspace_id: Schema.optionalKey(Schema.String),
+  /** The start of the hour or day. Only with `interval`. */
+  start: Schema.optionalKey(Timestamp),
+  /** The hash of the API key that paid. Only with `group_by=key`. */
+  key_hash: Schema.optionalKey(Schema.String),
+  /** The end user whom the requests name. Empty: none. Only with `group_by=user`. */
+  external_user: Schema.optionalKey(Schema.String),
+  /** The guardrail of the key. Empty: none. Only with `group_by=guardrail`. */
+  guardrail_id: Schema.optionalKey(Schema.String),
+  /**
+   * The requests that failed, by the HTTP status of the error, such as `529`. Video jobs have none
+   * and count as `failed`, `cancelled` or `expired`. Only of items that are read from requests; see
+   * `details`.
+   */
+  failures: Schema.optionalKey(Schema.Record(Schema.String, count)),
+  /**
+   * The median of the milliseconds from admission to end, of the completed requests. Null: there
+   * was none. Only as `failures`.
+   */
+  duration_p50_ms: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
+  /** The milliseconds that 95 % of the completed requests did not exceed. As `duration_p50_ms`. */
+  duration_p95_ms: Schema.optionalKey(Schema.NullOr(Schema.Finite))
 })
 
 /**
@@ -118,8 +172,36 @@ export const listActivityEndpoint = Operation.endpoint(listActivityOperation, ()
      * organization.
      */
     workspace_id: Schema.optionalKey(WorkspaceId),
-    /** `workspace`: each workspace has items of its own. Default: items are of all workspaces. */
-    group_by: Schema.optionalKey(Schema.Literals(["workspace"])),
+    /**
+     * `hour` or `day`: items are of one hour or UTC day and one group, newest first. Default: they
+     * are of one UTC day, model and provider, and only `date` and `group_by=workspace` apply.
+     */
+    interval: Schema.optionalKey(Interval),
+    /**
+     * The first time, ISO 8601 in UTC with `Z`. Items that are not read from requests have all of
+     * its day. At most 366 days before `to`. Default: 24 hours before `to`, or 30 days if `interval`
+     * is `day`. Needs `interval`.
+     */
+    from: Schema.optionalKey(Timestamp),
+    /** The first time that is too late. Default: now. Needs `interval`. */
+    to: Schema.optionalKey(Timestamp),
+    /**
+     * What has items of its own: with `interval`, `key`, `user`, `workspace`, `model`, `provider` or
+     * `guardrail`; without, `workspace`, besides day, model and provider. Default with `interval`:
+     * nothing, an item has all requests of its time.
+     */
+    group_by: Schema.optionalKey(Group),
+    /**
+     * `true`: items have `failures` and durations, and are read from requests instead of the sums of
+     * days, as they always are by hour, user and guardrail. Then the range may have at most 10,000
+     * requests; a 400 says from when on it has no more. Needs `interval`.
+     */
+    details: Schema.optionalKey(Schema.Literals(["true"])),
+    /**
+     * `csv`: the answer is the items as `text/csv` with a line of names, and its header `x-next` is
+     * the `after` of the next page, if there is one. Default: `json`.
+     */
+    format: Schema.optionalKey(Schema.Literals(["json", "csv"])),
     /** The `next` of the page before. Default: the page starts with the newest day. */
     after: Schema.optionalKey(Schema.String.check(isMaxCharacters(4096))),
     /** The maximum number of items, 1 to 2000. Default: 2000. A page of 2 MiB has fewer. */
@@ -179,8 +261,22 @@ export interface ListOptions {
    * organization.
    */
   readonly workspace_id?: string | undefined
-  /** `workspace`: each workspace has items of its own. Default: items are of all workspaces. */
-  readonly group_by?: "workspace" | undefined
+  /**
+   * `hour` or `day`: items are of one hour or UTC day and one group. Default: they are of one UTC
+   * day, model and provider, and only `date` and `group_by: "workspace"` apply.
+   */
+  readonly interval?: Interval | undefined
+  /** The first time, in ISO 8601 with `Z`. Default: 24 hours, or 30 days, before `to`. */
+  readonly from?: string | undefined
+  /** The first time that is too late. Default: now. */
+  readonly to?: string | undefined
+  /** What has items of its own. Default: with `interval` nothing, else model and provider. */
+  readonly group_by?: Group | undefined
+  /**
+   * Whether items have `failures` and durations. They do by hour, user and guardrail. Then the range
+   * may have at most 10,000 requests.
+   */
+  readonly details?: "true" | undefined
 }
 
 /**
@@ -199,7 +295,8 @@ export interface PageOptions extends ListOptions {
 /**
  * Returns spend and number of requests by UTC day, model and provider: of the current day and the
  * 30 before it, or of one day. It includes every request that has ended, and no other. A page has
- * at most 2,000 items and 2 MiB. Continue with `next` as `after` until it is null.
+ * at most 2,000 items and 2 MiB. Continue with `next` as `after` until it is null. With `interval`,
+ * returns them by hour or day, and by key, user, workspace, model, provider or guardrail.
  *
  * @remarks
  * {@link listAllActivity} reads all pages.

@@ -16,6 +16,7 @@ import * as Accounting from "./accounting/Accounting.ts"
 import * as Reconcile from "./accounting/Reconcile.ts"
 import * as LedgerSql from "./accounting/LedgerSql.ts"
 import * as Activity from "./accounting/Activity.ts"
+import * as ActivitySeries from "./accounting/ActivitySeries.ts"
 import * as RequestLog from "./accounting/RequestLog.ts"
 import * as ActivityHandlers from "./operations/ActivityHandlers.ts"
 import * as ByokHandlers from "./operations/ByokHandlers.ts"
@@ -221,6 +222,7 @@ export const layerStoresSql = Layer.mergeAll(
   RequestLog.layerSql,
   RejectedRequests.layerSql,
   Activity.layerSql,
+  ActivitySeries.layerSql,
   FileStore.layerSql,
   ProviderKeys.layerSql,
   DestinationStore.layerSql,

@@ -237,7 +237,9 @@ it.layer(layer(), { excludeTestServices: true })("a management key of some works
         "/workspaces",
         "/generations",
         "/requests/rejected",
-        "/activity?group_by=workspace"
+        "/activity?group_by=workspace",
+        "/activity?interval=day&group_by=key",
+        "/activity?interval=hour&group_by=workspace"
       ]) {
         const everything = yield* read(path, admin)
         expect([path, has(everything, hers), has(everything, mine)]).toEqual([path, true, true])

@@ -7,6 +7,7 @@ import { KeyStore } from "../../src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as Activity from "../../src/accounting/Activity.ts"
+import * as ActivitySeries from "../../src/accounting/ActivitySeries.ts"
 import { entries, type Entry } from "../../src/accounting/Ledger.ts"
 import { dayMillis, startOfDay } from "../../src/internal/Periods.ts"
 import type { Page } from "../../src/storage/sql/Page.ts"
@@ -59,10 +60,52 @@ const sumsOf = (rows: ReadonlyArray<Entry>, byWorkspace: boolean): ReadonlyArray
   )
 }
 
+/** The same of groups and intervals. */
+const seriesOf = (
+  rows: ReadonlyArray<Entry>,
+  length: number,
+  of: (row: Entry) => string
+): ReadonlyArray<ActivitySeries.Sums> =>
+  Array.from(
+    Map.groupBy(rows, (row) => `${row.reservedAt - (row.reservedAt % length)} ${of(row)}`).entries(),
+    ([name, group]) => {
+      const [start = "", of = ""] = name.split(" ")
+      const used = sumsOf(group, false)
+      const total = (count: "cost" | "byokCost" | "promptTokens" | "completionTokens") =>
+        used.reduce((sum, each) => sum + each[count], 0)
+      const failed = group.filter(({ status }) => status !== "completed")
+      const durations = group
+        .filter(({ status }) => status === "completed")
+        .map(({ reservedAt, settledAt }) => settledAt - reservedAt)
+        .toSorted((a, b) => a - b)
+      const share = (part: number) => durations.find((_, n) => (n + 1) / durations.length >= part)
+      return {
+        start: Number(start),
+        group: of,
+        requests: group.length,
+        failed: failed.length,
+        cost: MicroCredits.make(total("cost")),
+        byokCost: MicroCredits.make(total("byokCost")),
+        promptTokens: total("promptTokens"),
+        completionTokens: total("completionTokens"),
+        details: {
+          failures: Object.fromEntries(
+            Array.from(
+              Map.groupBy(failed, ({ errorStatus, status }) => String(errorStatus ?? status)),
+              ([status, { length }]) => [status, length]
+            )
+          ),
+          p50: share(0.5),
+          p95: share(0.95)
+        }
+      }
+    }
+  ).toSorted((a, b) => b.start - a.start || compare(a.group, b.group))
+
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 describe.each(databases)("the activity on $name", ({ layer: stores, name }) => {
-  const layer = Activity.layerSql.pipe(Layer.provideMerge(stores))
+  const layer = Layer.merge(Activity.layerSql, ActivitySeries.layerSql).pipe(Layer.provideMerge(stores))
 
   it.layer(layer)((it) => {
     it.effect.prop(
@@ -161,6 +204,40 @@ describe.each(databases)("the activity on $name", ({ layer: stores, name }) => {
           const ofDay = all.filter(({ reservedAt }) => startOfDay(reservedAt) === day.from)
           expect(yield* pages(organizationId, day)).toEqual(sumsOf(ofDay, false))
           expect(yield* pages("another organization", days)).toEqual([])
+
+          const series = yield* ActivitySeries.ActivitySeries
+          const range = { from: first, to: first + 400 * dayMillis, interval: "day" } as const
+          const whole = { ...range, group: undefined, details: true }
+          for (const [group, of] of [
+            [undefined, () => ""],
+            ["key", (row: Entry) => row.keyHash],
+            ["workspace", (row: Entry) => row.workspaceId],
+            ["model", (row: Entry) => row.model],
+            ["provider", (row: Entry) => row.provider ?? ""]
+          ] as const) {
+            const scopes: ReadonlyArray<Pick<ActivitySeries.Filter, "keyHash" | "workspaceIds">> = [
+              {},
+              { keyHash: payers[0]?.keyHash },
+              { workspaceIds: [payers[2]?.workspaceId ?? ""] },
+              { workspaceIds: [] }
+            ]
+            for (const scope of scopes) {
+              const filter = { ...range, ...scope, group }
+              const read = yield* series.list(organizationId, { ...filter, details: true })
+              const wanted = all.filter(
+                ({ keyHash, workspaceId }) =>
+                  (scope.keyHash ?? keyHash) === keyHash && scope.workspaceIds?.includes(workspaceId) !== false
+              )
+              expect(read).toEqual(seriesOf(wanted, dayMillis, of))
+              const summed = read.map((sums) => ({ ...sums, details: undefined }))
+              expect(yield* series.list(organizationId, { ...filter, details: false })).toEqual(summed)
+            }
+          }
+          expect(yield* series.list(organizationId, { ...whole, interval: "hour" })).toEqual(
+            seriesOf(all, 3_600_000, () => "")
+          )
+          expect(yield* series.list("another organization", whole)).toEqual([])
+          expect(yield* series.list("another organization", { ...whole, group: "key", details: false })).toEqual([])
         }),
       { timeout: 60_000, arbitrary: { runs: name === "sqlite" ? 40 : 10 } }
     )

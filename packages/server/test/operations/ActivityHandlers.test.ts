@@ -147,6 +147,18 @@ it.layer(gateway, { excludeTestServices: true })("the activity", (it) => {
         ["?date=today", "date"],
         ["?date=2026-02-30", "date"],
         ["?group_by=model", "group_by"],
+        ["?from=2026-01-01T00:00:00Z", "from"],
+        ["?to=2026-01-01T00:00:00Z", "to"],
+        ["?details=true", "details"],
+        ["?interval=week", "interval"],
+        ["?interval=day&group_by=color", "group_by"],
+        ["?interval=day&date=2026-01-01", "date"],
+        ["?interval=day&from=2026-02-30T00:00:00Z", "from"],
+        ["?interval=day&from=2026-01-02T00:00:00Z&to=2026-01-02T00:00:00Z", "from"],
+        ["?interval=day&from=2025-01-01T00:00:00Z&to=2026-01-03T00:00:00Z", "from"],
+        ["?interval=day&details=false", "details"],
+        ["?interval=day&after=WzFd", "after"],
+        ["?format=xml", "format"],
         ["?limit=2001", "limit"],
         ["?after=WzFd", "after"],
         ["?workspace_id=mine", "workspace_id"],
@@ -166,6 +178,148 @@ it.layer(gateway, { excludeTestServices: true })("the activity", (it) => {
       const { plain } = yield* (yield* KeyStore).create(stranger)
       const others = yield* ask("/api/v1/activity", { key: Redacted.value(plain) })
       expect((yield* decode(others.text)).data).toEqual([])
+    })
+  )
+})
+
+const workspaceRow = (id: string, rows: string) => `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n)
+  INSERT INTO usage_ledger (id, key_hash, workspace_id, guardrail_id, operation, model, provider, upstream_model,
+    is_byok, is_late, reserved_micro, cost_micro, reserved_at, settled_at, status, error_status, external_user)
+  SELECT ${rows.replaceAll("$workspace", `'${id}'`)}`
+
+it.layer(gateway, { excludeTestServices: true })("the activity by hour or day, and group", (it) => {
+  const noon = Date.UTC(2026, 0, 5, 12)
+  const range = "from=2026-01-05T00:00:00Z&to=2026-01-06T00:00:00Z"
+
+  /** 40 requests, one a minute from noon on: every tenth fails, the others take 100 ms and more. */
+  const requests = Effect.gen(function* () {
+    const { workspace } = yield* TestGateway
+    const sql = yield* SqlClient
+    yield* sql.unsafe(
+      workspaceRow(
+        workspace.id,
+        `'series-' || i, 'key-' || (i % 2), $workspace, CASE i % 2 WHEN 0 THEN 'rail' END, 'rerank', 'm' || (i % 4), 'p', 'm',
+         0, 0, 10, CASE i % 10 WHEN 9 THEN 0 ELSE 10 END, ${noon} + i * 120000, ${noon} + i * 120000 + 100 + i,
+         CASE i % 10 WHEN 9 THEN 'failed' ELSE 'completed' END, CASE i WHEN 9 THEN 429 WHEN 19 THEN NULL WHEN 29 THEN 502 WHEN 39 THEN 502 END,
+         CASE i % 5 WHEN 0 THEN '=ada' END FROM n LIMIT 40`
+      )
+    )
+  })
+
+  const items = (query: string) => activity(`?${range}&${query}`)
+
+  it.effect("has failures by status and durations, by hour", () =>
+    Effect.gen(function* () {
+      yield* requests
+      const [later, earlier, ...others] = yield* items("interval=hour")
+      expect(others).toEqual([])
+      expect(later).toMatchObject({ start: "2026-01-05T13:00:00.000Z", requests: 10, failures: { 502: 1 } })
+      expect(earlier).toEqual({
+        date: "2026-01-05",
+        start: "2026-01-05T12:00:00.000Z",
+        model: "",
+        model_permaslug: "",
+        endpoint_id: "",
+        provider_name: "",
+        requests: 30,
+        failed_requests: 3,
+        usage: 0.00027,
+        byok_usage_inference: 0,
+        prompt_tokens: 0,
+        completion_tokens: 0,
+        reasoning_tokens: 0,
+        failures: { 429: 1, failed: 1, 502: 1 },
+        duration_p50_ms: 114,
+        duration_p95_ms: 127
+      })
+    })
+  )
+
+  it.effect("has items of each key, user, workspace, model, provider or guardrail", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* TestGateway
+      const byGroup = (group: string, field: keyof Activity.Item) =>
+        Effect.map(items(`interval=day&group_by=${group}`), (found) =>
+          found.map((item) => [item[field], item.requests, item.failures === undefined])
+        )
+      expect(yield* byGroup("key", "key_hash")).toEqual([
+        ["key-0", 20, true],
+        ["key-1", 20, true]
+      ])
+      expect(yield* byGroup("user", "external_user")).toEqual([
+        ["", 32, false],
+        ["=ada", 8, false]
+      ])
+      expect(yield* byGroup("workspace", "workspace_id")).toEqual([[workspace.id, 40, true]])
+      expect((yield* byGroup("model", "model")).map(([model]) => model)).toEqual(["m0", "m1", "m2", "m3"])
+      expect(yield* byGroup("provider", "provider_name")).toEqual([["p", 40, true]])
+      expect(yield* byGroup("guardrail", "guardrail_id")).toEqual([
+        ["", 20, false],
+        ["rail", 20, false]
+      ])
+      const detailed = yield* items("interval=day&details=true&api_key_hash=key-1")
+      expect(detailed).toMatchObject([{ requests: 20, failed_requests: 4, duration_p50_ms: 117 }])
+    })
+  )
+
+  it.effect("comes in pages", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      const all = yield* items("interval=hour&group_by=model")
+      const paged: Array<Activity.Item> = []
+      let after = ""
+      do {
+        const query = `${range}&interval=hour&group_by=model&limit=3${after}`
+        const page = yield* decode((yield* ask(`/api/v1/activity?${query}`, { key })).text)
+        expect(page.data.length).toBeLessThanOrEqual(3)
+        paged.push(...page.data)
+        after = page.next === null ? "" : `&after=${page.next}`
+      } while (after !== "")
+      expect([paged.length, paged]).toEqual([8, all])
+    })
+  )
+
+  it.effect("is CSV if asked, without formulas", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      const csv = (query: string) => ask(`/api/v1/activity?${query}&format=csv`, { key })
+      const answer = yield* csv(`${range}&interval=day&group_by=user&limit=1`)
+      expect(answer.headers["content-type"]).toBe("text/csv; charset=utf-8")
+      const next = yield* csv(`${range}&interval=day&group_by=user&after=${String(answer.headers["x-next"])}`)
+      expect(next.headers["x-next"]).toBeUndefined()
+      const names =
+        "date,model,provider_name,requests,failed_requests,usage,byok_usage_inference,prompt_tokens,completion_tokens," +
+        "start,external_user,failures,duration_p50_ms,duration_p95_ms"
+      expect(answer.text.split("\r\n")).toEqual([
+        names,
+        "2026-01-05,,,32,4,0.00028,0,0,0,2026-01-05T00:00:00.000Z,,429=1 502=2 failed=1,118,137",
+        ""
+      ])
+      expect(next.text.split("\r\n")[1]).toContain(",'=ada,")
+      const days = yield* csv("date=2026-01-05&limit=1")
+      expect(days.text).toMatch(/^date,model,provider_name,requests,[a-z_,]+\r\n2026-01-05,m0,p,10,/)
+    })
+  )
+
+  it.effect("says from when on a range has few enough requests", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key, workspace } = yield* TestGateway
+      const sql = yield* SqlClient
+      const day = Date.UTC(2025, 5, 1)
+      yield* sql.unsafe(
+        workspaceRow(
+          workspace.id,
+          `'many-' || i, 'k', $workspace, NULL, 'rerank', 'm', 'p', 'm', 0, 0, 0, 0, ${day} + i, ${day} + i, 'completed', NULL, NULL FROM n LIMIT 10003`
+        )
+      )
+      const query = (from: string) => `/api/v1/activity?interval=day&details=true&from=${from}&to=2025-06-02T00:00:00Z`
+      const refused = yield* ask(query("2025-06-01T00:00:00Z"), { key })
+      expect([refused.status, issuePaths(refused)]).toEqual([400, ["from"]])
+      expect(envelopeOf(refused).error.message).toBe(
+        "invalid request parameters: from: Expected a range with at most 10000 requests: from 2025-06-01T00:00:00.003Z on"
+      )
+      const { data } = yield* decode((yield* ask(query("2025-06-01T00:00:00.003Z"), { key })).text)
+      expect(data).toMatchObject([{ requests: 10_000 }])
     })
   )
 })
