@@ -6,6 +6,7 @@ import { project, run, withSlow } from "../../vitest.shared.ts"
 const onPostgres = [
   "test/access/{DeletedGuardrail,EphemeralKeys,EphemeralLimits,GuardrailStore,KeyResponses,KeyStore,Permission,WorkspaceStore}.test.ts",
   "test/admission/Admission.test.ts",
+  "test/audit/Audited.test.ts",
   "test/broadcast/BroadcastOverHttp.test.ts",
   "test/objects/FileStore.test.ts",
   "test/observability/Metrics.test.ts",

@@ -26,6 +26,7 @@ const folders = [
   "webhooks",
   "routing",
   "admission",
+  "audit",
   "video",
   "operations",
   "openapi",

@@ -45,6 +45,7 @@ import * as ModelEndpoints from "./ModelEndpoints.ts"
 import * as Models from "./Models.ts"
 import * as ProviderHealth from "./ProviderHealth.ts"
 import * as Providers from "./Providers.ts"
+import * as AuditLog from "./AuditLog.ts"
 import * as RejectedRequests from "./RejectedRequests.ts"
 import * as Rerank from "./Rerank.ts"
 import * as Transcription from "./Transcription.ts"
@@ -100,6 +101,7 @@ export interface Methods
     MethodsOf<typeof CurrentKey>,
     MethodsOf<typeof Generations>,
     MethodsOf<typeof RejectedRequests>,
+    MethodsOf<typeof AuditLog>,
     MethodsOf<typeof Activity>,
     MethodsOf<typeof Keys>,
     MethodsOf<typeof Guardrails>,
@@ -163,6 +165,7 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     currentKey: effect(CurrentKey.currentKey),
     getGeneration: method(Generations.getGeneration),
     listGenerations: method(Generations.listGenerations),
+    listAudit: method(AuditLog.listAudit),
     listRejectedRequests: method(RejectedRequests.listRejectedRequests),
     listActivity: method(Activity.listActivity),
     createKey: method(Keys.createKey),

@@ -9,6 +9,7 @@
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Activity from "./Activity.ts"
+import * as AuditLog from "./AuditLog.ts"
 import * as Byok from "./Byok.ts"
 import * as CohereRerank from "./dialect/CohereRerank.ts"
 import * as Credits from "./Credits.ts"
@@ -251,6 +252,16 @@ export class ActivityGroup extends HttpApiGroup.make("activity")
   .annotate(GroupTitle, "Activity") {}
 
 /**
+ * Who changed what.
+ *
+ * @category groups
+ * @since 0.1.0
+ */
+export class AuditGroup extends HttpApiGroup.make("audit")
+  .add(AuditLog.listAuditEndpoint)
+  .annotate(GroupTitle, "Audit log") {}
+
+/**
  * The version of the contract.
  *
  * @category constants
@@ -280,7 +291,8 @@ export class GatewayApi extends HttpApi.make("model-gateway")
     CreditsGroup,
     ByokGroup,
     DestinationsGroup,
-    WebhooksGroup
+    WebhooksGroup,
+    AuditGroup
   )
   .prefix("/api/v1")
   .annotate(HttpApi.ParseOptions, { errors: "all" })

@@ -382,5 +382,6 @@ export const operations = {
     "management key",
     (client) => client.listRejectedRequests()
   ],
+  listAudit: ["GET /api/v1/audit", 200, managing, "management key", (client) => client.listAudit()],
   listActivity: ["GET /api/v1/activity", 200, managing, "management key", (client) => client.listActivity()]
 } as const satisfies { readonly [Op in keyof Client]: Expected }

@@ -32,6 +32,7 @@ import * as Broadcast from "./broadcast/Broadcast.ts"
 import * as DestinationsHandlers from "./operations/DestinationsHandlers.ts"
 import * as DestinationStore from "./broadcast/DestinationStore.ts"
 import * as OutboundHttp from "./outbound/OutboundHttp.ts"
+import * as AuditHandlers from "./operations/AuditHandlers.ts"
 import * as GenerationsHandlers from "./operations/GenerationsHandlers.ts"
 import * as GuardrailsHandlers from "./operations/GuardrailsHandlers.ts"
 import * as GuardrailStore from "./access/GuardrailStore.ts"
@@ -63,6 +64,7 @@ import * as RateLimits from "./access/RateLimits.ts"
 import * as Reload from "./Reload.ts"
 import * as RateLimiterStore from "./storage/memory/RateLimiterStore.ts"
 import * as AccessLog from "./requests/AccessLog.ts"
+import * as AuditLog from "./audit/AuditLog.ts"
 import * as RejectedRequests from "./requests/RejectedRequests.ts"
 import * as RerankHandlers from "./operations/RerankHandlers.ts"
 import * as Admission from "./admission/Admission.ts"
@@ -115,6 +117,7 @@ const management = Layer.mergeAll(
   CreditsHandlers.layer,
   WebhooksHandlers.layer,
   DestinationsHandlers.layer,
+  AuditHandlers.layer,
   GenerationsHandlers.layer,
   ActivityHandlers.layer
 )
@@ -221,6 +224,7 @@ export const layerStoresSql = Layer.mergeAll(
   FreeModelDays.layerSql,
   RequestLog.layerSql,
   RejectedRequests.layerSql,
+  AuditLog.layerSql,
   Activity.layerSql,
   ActivitySeries.layerSql,
   FileStore.layerSql,
@@ -315,6 +319,7 @@ export const background = Layer.mergeAll(
   Outbox.layerBackground(),
   RequestLog.layerBackground(),
   RejectedRequests.layerBackground(),
+  AuditLog.layerBackground(),
   VideoRetention.layerBackground(),
   WorkspaceRemoval.layerBackground(),
   Layer.mergeAll(Broadcast.layerBackground(), DeliveryWorker.layerBackground()).pipe(Layer.provide(FailureLog.layer())),

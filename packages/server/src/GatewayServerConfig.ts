@@ -182,6 +182,12 @@ export const declarations = Setting.prefixed(variablePrefix, {
       default: Duration.days(7),
       description: "Time after which the record of a rejected request is deleted. At most 500,000 are kept"
     }),
+    audit: Setting.duration("audit-retention", {
+      minimum: Duration.days(1),
+      maximum: Duration.days(36_500),
+      default: Duration.days(365),
+      description: "Time after which an entry of the audit log is deleted. At most 1,000,000 are kept"
+    }),
     events: Setting.duration("event-retention", {
       minimum: Duration.hours(1),
       maximum: Duration.days(90),

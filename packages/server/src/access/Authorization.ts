@@ -113,6 +113,7 @@ const make = Effect.gen(function* () {
           record.caller = caller.key
           record.keyHash = caller.key.hash
           record.userId = caller.key.creatorUserId
+          if (operation?.access === "management key") record.address = addressOf(request)
           const refusal = refusalOf(caller, operation)
           const counted = operation?.isRateLimited === true ? count(caller.key.hash, record) : Effect.void
           // Permission comes before the rate: above the limit too, the answer is the 403.

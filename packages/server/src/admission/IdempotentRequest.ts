@@ -3,12 +3,12 @@ import type { BadRequest } from "@model-gateway/core/GatewayError"
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { SqlClient } from "effect/sql/SqlClient"
-import { isSqlError } from "effect/sql/SqlError"
 import { currentCaller } from "../access/Caller.ts"
 import { logAndContinue, orUnavailable } from "../http/Failures.ts"
+import { inTransaction } from "../http/InTransaction.ts"
 import { invalid } from "../internal/Issues.ts"
 import type { AnswerToStore } from "../accounting/Reservation.ts"
-import { fromSql, type StorageError } from "../storage/sql/StorageError.ts"
+import type { StorageError } from "../storage/sql/StorageError.ts"
 import * as Idempotency from "./Idempotency.ts"
 
 /** Options of {@link once}. */
@@ -46,12 +46,6 @@ export interface Keep<A> {
 }
 
 const keepNothing: Keep<unknown> = { row: () => Effect.undefined, store: () => Effect.void }
-
-/** Database errors of a transaction are answered like those of its statements. */
-const inTransaction = <A, E, R>(sql: SqlClient, operation: string, effect: Effect.Effect<A, E, R>) =>
-  Effect.catch(sql.withTransaction(effect), (error): Effect.Effect<never, E> =>
-    isSqlError(error) ? Effect.die(fromSql(operation, error)) : Effect.fail(error)
-  )
 
 const conflicting = ({ message }: Idempotency.IdempotencyConflict) =>
   Effect.fail(invalid([{ path: "idempotency-key", message }], message))

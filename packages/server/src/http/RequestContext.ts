@@ -25,6 +25,8 @@ export interface RequestRecord {
   caller: { readonly workspaceId: string; readonly organizationId: string } | undefined
   /** The hash of its key, also of one that is no longer valid. For an ephemeral key, its parent. */
   keyHash: string | undefined
+  /** The network address of the caller. Set when it calls an operation of management keys. */
+  address: string | undefined
   /** The model that it names, once it is known to be well-formed. */
   model: string | undefined
   /** The id of its entry in the usage ledger. Undefined: it has none, or not yet. */
@@ -59,6 +61,7 @@ export const make = (id: string, wireNames?: WireNames): RequestRecord => ({
   userId: null,
   caller: undefined,
   keyHash: undefined,
+  address: undefined,
   model: undefined,
   generationId: undefined,
   message: undefined,

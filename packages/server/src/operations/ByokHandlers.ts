@@ -14,6 +14,7 @@ import {
 } from "../access/ProviderKeys.ts"
 import * as Permission from "../access/Permission.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as Audited from "../audit/Audited.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import { invalid } from "../internal/Issues.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
@@ -79,6 +80,7 @@ const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 const make = Effect.gen(function* () {
   const keys = yield* ProviderKeys
   const workspaceOf = yield* CallerWorkspace.make
+  const audited = yield* Audited.make
   const catalog = yield* ModelCatalog
   const apis = yield* FileProviders.FileProviders
 
@@ -125,7 +127,7 @@ const make = Effect.gen(function* () {
     return { deleted: true as const }
   })
 
-  return { create, list, get, update, remove }
+  return { audited, create, list, get, update, remove }
 })
 
 /** UUIDs are case-insensitive. */
@@ -135,10 +137,14 @@ const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
 export const layer = RequestServices.group(make, (byok) =>
   HttpApiBuilder.group(GatewayApi, "byok", (handlers) =>
     handlers
-      .handle("createByokKey", ({ payload }) => byok.create(payload))
+      .handle("createByokKey", ({ payload }) => byok.audited({ kind: "provider_key" }, byok.create(payload)))
       .handle("listByokKeys", ({ query }) => byok.list(query))
       .handle("getByokKey", ({ params }) => byok.get(idOf(params)))
-      .handle("updateByokKey", ({ params, payload }) => byok.update(idOf(params), payload))
-      .handle("deleteByokKey", ({ params }) => byok.remove(idOf(params)))
+      .handle("updateByokKey", ({ params, payload }) =>
+        byok.audited({ kind: "provider_key", before: byok.get(idOf(params)) }, byok.update(idOf(params), payload))
+      )
+      .handle("deleteByokKey", ({ params }) =>
+        byok.audited({ kind: "provider_key", before: byok.get(idOf(params)) }, byok.remove(idOf(params)))
+      )
   )
 )

@@ -12,6 +12,7 @@ import type { Destination, Secrets, Settings } from "../broadcast/Destination.ts
 import { DestinationNotFound, DestinationStore } from "../broadcast/DestinationStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as Audited from "../audit/Audited.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import { invalid } from "../internal/Issues.ts"
 import * as OutboundUrl from "../outbound/OutboundUrl.ts"
@@ -113,6 +114,9 @@ const headersOf = (
   return { headers, issues }
 }
 
+/** What the audit log has of a destination. Its endpoint may contain a secret. */
+const recorded = ({ data: { config: _config, ...shown } }: Destinations.Response) => shown
+
 const missing = new NotFound({ error: { message: `${phrases[404]}: there is no such destination` } })
 
 const found = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -127,6 +131,7 @@ const found = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 const make = Effect.gen(function* () {
   const store = yield* DestinationStore
   const workspaceOf = yield* CallerWorkspace.make
+  const audited = yield* Audited.make
   const random = yield* SecureRandom
   const { outboundExemptHosts } = yield* GatewayServerConfig
 
@@ -192,6 +197,8 @@ const make = Effect.gen(function* () {
     return { data: toWire(destination) }
   })
 
+  const before = (id: string) => Effect.map(get(id), (response) => ({ data: recorded(response) }))
+
   const update = Effect.fnUntraced(function* (id: string, request: typeof Destinations.UpdateRequest.Type) {
     const { key } = yield* currentCaller
     const destination = yield* found(
@@ -206,7 +213,7 @@ const make = Effect.gen(function* () {
     return { deleted: true as const }
   })
 
-  return { create, list, get, update, remove }
+  return { audited, before, create, list, get, update, remove }
 })
 
 /** UUIDs are case-insensitive. */
@@ -216,10 +223,22 @@ const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
 export const layer = RequestServices.group(make, (destinations) =>
   HttpApiBuilder.group(GatewayApi, "destinations", (handlers) =>
     handlers
-      .handle("createDestination", ({ payload }) => destinations.create(payload))
+      .handle("createDestination", ({ payload }) =>
+        destinations.audited({ kind: "destination", after: recorded }, destinations.create(payload))
+      )
       .handle("listDestinations", ({ query }) => destinations.list(query))
       .handle("getDestination", ({ params }) => destinations.get(idOf(params)))
-      .handle("updateDestination", ({ params, payload }) => destinations.update(idOf(params), payload))
-      .handle("deleteDestination", ({ params }) => destinations.remove(idOf(params)))
+      .handle("updateDestination", ({ params, payload }) =>
+        destinations.audited(
+          { kind: "destination", before: destinations.before(idOf(params)), after: recorded },
+          destinations.update(idOf(params), payload)
+        )
+      )
+      .handle("deleteDestination", ({ params }) =>
+        destinations.audited(
+          { kind: "destination", before: destinations.before(idOf(params)) },
+          destinations.remove(idOf(params))
+        )
+      )
   )
 )

@@ -12,6 +12,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { currentCaller } from "../access/Caller.ts"
 import * as Permission from "../access/Permission.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as Audited from "../audit/Audited.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import type * as Page from "../storage/sql/Page.ts"
@@ -86,6 +87,7 @@ const organization = Effect.map(currentCaller, ({ key }) => key.organizationId)
 const make = Effect.gen(function* () {
   const guardrails = yield* GuardrailStore
   const workspaceOf = yield* CallerWorkspace.make
+  const audited = yield* Audited.make
 
   /** The keys of guardrails that the caller sees. */
   const keysOf = Effect.fnUntraced(function* (listed: ReadonlyArray<ListedGuardrail>) {
@@ -188,7 +190,7 @@ const make = Effect.gen(function* () {
     return { data: items.map(assignmentToWire), total_count: totalCount }
   })
 
-  return { create, list, get, update, remove, assign, unassign, assignments }
+  return { audited, create, list, get, update, remove, assign, unassign, assignments }
 })
 
 /** UUIDs are case-insensitive. */
@@ -198,14 +200,31 @@ const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
 export const layer = RequestServices.group(make, (guardrails) =>
   HttpApiBuilder.group(GatewayApi, "guardrails", (handlers) =>
     handlers
-      .handle("assignKeys", ({ params, payload }) => guardrails.assign(idOf(params), payload))
-      .handle("unassignKeys", ({ params, payload }) => guardrails.unassign(idOf(params), payload))
+      .handle("assignKeys", ({ params, payload }) =>
+        guardrails.audited(
+          { kind: "guardrail", id: idOf(params), after: (result) => ({ key_hashes: payload.key_hashes, ...result }) },
+          guardrails.assign(idOf(params), payload)
+        )
+      )
+      .handle("unassignKeys", ({ params, payload }) =>
+        guardrails.audited(
+          { kind: "guardrail", id: idOf(params), after: (result) => ({ key_hashes: payload.key_hashes, ...result }) },
+          guardrails.unassign(idOf(params), payload)
+        )
+      )
       .handle("listAssignments", ({ params, query }) => guardrails.assignments(idOf(params), query))
       .handle("listAllAssignments", ({ query }) => guardrails.assignments(null, query))
-      .handle("createGuardrail", ({ payload }) => guardrails.create(payload))
+      .handle("createGuardrail", ({ payload }) => guardrails.audited({ kind: "guardrail" }, guardrails.create(payload)))
       .handle("listGuardrails", ({ query }) => guardrails.list(query))
       .handle("getGuardrail", ({ params }) => guardrails.get(idOf(params)))
-      .handle("updateGuardrail", ({ params, payload }) => guardrails.update(idOf(params), payload))
-      .handle("deleteGuardrail", ({ params }) => guardrails.remove(idOf(params)))
+      .handle("updateGuardrail", ({ params, payload }) =>
+        guardrails.audited(
+          { kind: "guardrail", before: guardrails.get(idOf(params)) },
+          guardrails.update(idOf(params), payload)
+        )
+      )
+      .handle("deleteGuardrail", ({ params }) =>
+        guardrails.audited({ kind: "guardrail", before: guardrails.get(idOf(params)) }, guardrails.remove(idOf(params)))
+      )
   )
 )

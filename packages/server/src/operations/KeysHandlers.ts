@@ -16,6 +16,7 @@ import * as Budgets from "../accounting/Budgets.ts"
 import { Idempotency } from "../admission/Idempotency.ts"
 import * as IdempotentRequest from "../admission/IdempotentRequest.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as Audited from "../audit/Audited.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import * as Change from "../internal/Change.ts"
 import { invalid } from "../internal/Issues.ts"
@@ -94,6 +95,16 @@ const checkPermission = (caller: Key, permission: Permission.Permission): Effect
             : Permission.roleNeeded(permission.role, caller.role)
         )
 
+/** What the audit log has of a key: all but what it has used. */
+const recordOf = (key: Key) => {
+  const unused = Budgets.unused({ ...key, includeByok: key.includeByokInLimit })
+  return Object.fromEntries(
+    Object.entries(KeyResponses.listedWith(key, unused, null)).filter(
+      ([name]) => !/usage|remaining|last_used/.test(name)
+    )
+  )
+}
+
 const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such key` } })
 
 /** Default and longest lifetime of an ephemeral key, in seconds. */
@@ -150,6 +161,7 @@ const make = Effect.gen(function* () {
   const records = yield* KeyResponses.KeyResponses
   const workspaceOf = yield* CallerWorkspace.make
   const workspaces = yield* WorkspaceStore
+  const audited = yield* Audited.make
 
   /** The ids in lower case, once each. The caller must see each of these workspaces. */
   const managedOf = Effect.fnUntraced(function* (caller: Key, ids: typeof Keys.ManagedWorkspaces.Type) {
@@ -180,7 +192,7 @@ const make = Effect.gen(function* () {
     const { key: caller } = yield* currentCaller
     const token = yield* HttpApiBuilder.securityDecode(Authorization.security.bearer)
     const workspace = yield* workspaceOf(request.workspace_id)
-    const work = Effect.gen(function* () {
+    const create = Effect.gen(function* () {
       if (request.external?.api_key !== undefined) return yield* ownText
       const workspaceIds = yield* managedOf(caller, request.workspace_ids ?? null)
       if (request.is_management_key === true)
@@ -234,7 +246,7 @@ const make = Effect.gen(function* () {
           )
         }
       },
-      work
+      audited({ kind: "key" }, create)
     )
   })
 
@@ -321,6 +333,11 @@ const make = Effect.gen(function* () {
     if (key.isManagement) yield* checkPermission(caller, key)
   })
 
+  /** The key for the audit log. Whoever may not see it does not change it either. */
+  const recorded = Effect.fnUntraced(function* (hash: string) {
+    return { data: recordOf(yield* found((yield* currentCaller).key.organizationId, hash)) }
+  })
+
   const update = Effect.fnUntraced(function* (hash: string, request: typeof Keys.UpdateRequest.Type) {
     const { key: caller } = yield* currentCaller
     if ((yield* findEphemeral(hash)) !== null) return yield* cannotChange
@@ -343,8 +360,11 @@ const make = Effect.gen(function* () {
         yield* checkPermission(caller, Change.apply(before, { role: request.role, workspaceIds }))
       else yield* ofOrdinary(request)
     })
-    const key = yield* orUnavailable(keys.update(caller.organizationId, hash, change, check)).pipe(
-      Effect.catchTags({ KeyNotFound: () => Effect.fail(missing()), ManagementKeyOfFreeTier: ofFreeTier })
+    const key = yield* audited(
+      { kind: "key", before: recorded(hash), after: recordOf },
+      orUnavailable(keys.update(caller.organizationId, hash, change, check)).pipe(
+        Effect.catchTags({ KeyNotFound: () => Effect.fail(missing()), ManagementKeyOfFreeTier: ofFreeTier })
+      )
     )
     return { data: yield* toWire(key) }
   })
@@ -352,12 +372,18 @@ const make = Effect.gen(function* () {
   const remove = Effect.fnUntraced(function* (hash: string) {
     const { key: caller } = yield* currentCaller
     const { organizationId } = caller
-    yield* findEphemeral(hash)
-    if (!(yield* orUnavailable(ephemerals.remove(organizationId, hash)))) {
-      yield* orUnavailable(keys.remove(organizationId, hash, (key) => checkChange(caller, key))).pipe(
-        Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
-      )
-    }
+    const descendant = yield* findEphemeral(hash)
+    const before =
+      descendant === null ? recorded(hash) : Effect.succeed({ data: { hash, parent_hash: descendant.parent.hash } })
+    yield* audited(
+      { kind: "key", before },
+      Effect.gen(function* () {
+        if (yield* orUnavailable(ephemerals.remove(organizationId, hash))) return
+        yield* orUnavailable(keys.remove(organizationId, hash, (key) => checkChange(caller, key))).pipe(
+          Effect.catchTag("KeyNotFound", () => Effect.fail(missing()))
+        )
+      })
+    )
     return { deleted: true as const }
   })
 

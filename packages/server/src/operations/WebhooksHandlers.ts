@@ -8,6 +8,7 @@ import { currentCaller } from "../access/Caller.ts"
 import * as Permission from "../access/Permission.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
 import { orUnavailable } from "../http/Failures.ts"
+import * as Audited from "../audit/Audited.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import * as Paging from "../http/Paging.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
@@ -54,6 +55,7 @@ const make = Effect.gen(function* () {
   const secrets = yield* WebhookSecrets
   const workspaces = yield* WorkspaceStore
   const workspaceOf = yield* CallerWorkspace.make
+  const audited = yield* Audited.make
 
   const rotate = Effect.fnUntraced(function* (
     ref: string,
@@ -98,7 +100,7 @@ const make = Effect.gen(function* () {
     return yield* found(store.redeliver(yield* organization, id))
   })
 
-  return { rotate, list, get, redeliver }
+  return { audited, rotate, list, get, redeliver }
 })
 
 /** The `webhooks` group of the contract. */
@@ -106,9 +108,20 @@ export const layer = RequestServices.group(make, (webhooks) =>
   HttpApiBuilder.group(GatewayApi, "webhooks", (handlers) =>
     handlers
       // UUIDs are case-insensitive.
-      .handle("rotateWebhookSecret", ({ params, payload }) => webhooks.rotate(params.id.toLowerCase(), payload))
+      .handle("rotateWebhookSecret", ({ params, payload }) =>
+        webhooks.audited(
+          {
+            kind: "webhook_secret",
+            id: params.id.toLowerCase(),
+            after: ({ data: { secret: _secret, ...shown } }) => shown
+          },
+          webhooks.rotate(params.id.toLowerCase(), payload)
+        )
+      )
       .handle("listWebhookDeliveries", ({ query }) => webhooks.list(query))
       .handle("getWebhookDelivery", ({ params }) => webhooks.get(params.id))
-      .handle("redeliverWebhook", ({ params }) => webhooks.redeliver(params.id))
+      .handle("redeliverWebhook", ({ params }) =>
+        webhooks.audited({ kind: "webhook_delivery", before: webhooks.get(params.id) }, webhooks.redeliver(params.id))
+      )
   )
 )

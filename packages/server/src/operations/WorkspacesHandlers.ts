@@ -10,6 +10,7 @@ import { currentCaller } from "../access/Caller.ts"
 import * as Permission from "../access/Permission.ts"
 import { Accounting } from "../accounting/Accounting.ts"
 import * as CallbackUrl from "../http/CallbackUrl.ts"
+import * as Audited from "../audit/Audited.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import * as CreditAmount from "../http/CreditAmount.ts"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
@@ -56,6 +57,7 @@ const encode = (response: Workspaces.Response): string => JSON.stringify(respons
 const make = Effect.gen(function* () {
   const workspaces = yield* WorkspaceStore
   const accounting = yield* Accounting
+  const audited = yield* Audited.make
   const services = { idempotency: yield* Idempotency, sql: yield* SqlClient }
 
   const create = Effect.fnUntraced(function* (request: typeof Workspaces.CreateRequest.Type) {
@@ -131,19 +133,22 @@ const make = Effect.gen(function* () {
         payload: Effect.succeed([id, String(amount), ...(request.note === undefined ? [] : [request.note])]),
         encode
       },
-      Effect.gen(function* () {
-        const balance = yield* orUnavailable(accounting.addCredits(id, amount, request.note, actor)).pipe(
-          Effect.catchTag("BalanceOutOfRange", (error) =>
-            Effect.fail(invalid([{ path: "amount", message: error.message }]))
+      audited(
+        { kind: "workspace", before: get(id) },
+        Effect.gen(function* () {
+          const balance = yield* orUnavailable(accounting.addCredits(id, amount, request.note, actor)).pipe(
+            Effect.catchTag("BalanceOutOfRange", (error) =>
+              Effect.fail(invalid([{ path: "amount", message: error.message }]))
+            )
           )
-        )
-        if (balance === null) return yield* missing()
-        return { data: toWire(yield* found(workspaces.get(organizationId, id))) }
-      })
+          if (balance === null) return yield* missing()
+          return { data: toWire(yield* found(workspaces.get(organizationId, id))) }
+        })
+      )
     )
   })
 
-  return { create, list, get, update, remove, addCredits }
+  return { audited, create, list, get, update, remove, addCredits }
 })
 
 /** UUIDs are case-insensitive, and slugs are in lower case. */
@@ -153,11 +158,18 @@ const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
 export const layer = RequestServices.group(make, (workspaces) =>
   HttpApiBuilder.group(GatewayApi, "workspaces", (handlers) =>
     handlers
-      .handle("createWorkspace", ({ payload }) => workspaces.create(payload))
+      .handle("createWorkspace", ({ payload }) => workspaces.audited({ kind: "workspace" }, workspaces.create(payload)))
       .handle("listWorkspaces", ({ query }) => workspaces.list(query))
       .handle("getWorkspace", ({ params }) => workspaces.get(idOf(params)))
-      .handle("updateWorkspace", ({ params, payload }) => workspaces.update(idOf(params), payload))
-      .handle("deleteWorkspace", ({ params }) => workspaces.remove(idOf(params)))
+      .handle("updateWorkspace", ({ params, payload }) =>
+        workspaces.audited(
+          { kind: "workspace", before: workspaces.get(idOf(params)) },
+          workspaces.update(idOf(params), payload)
+        )
+      )
+      .handle("deleteWorkspace", ({ params }) =>
+        workspaces.audited({ kind: "workspace", before: workspaces.get(idOf(params)) }, workspaces.remove(idOf(params)))
+      )
       .handle("addCredits", ({ headers, params, payload }) =>
         workspaces.addCredits(idOf(params), payload, headers["idempotency-key"])
       )

@@ -10,6 +10,7 @@ import * as ModelEndpoints from "@model-gateway/core/ModelEndpoints"
 import * as Models from "@model-gateway/core/Models"
 import type * as ProviderHealth from "@model-gateway/core/ProviderHealth"
 import * as Providers from "@model-gateway/core/Providers"
+import * as AuditLog from "@model-gateway/core/AuditLog"
 import * as RejectedRequests from "@model-gateway/core/RejectedRequests"
 import * as VideoModels from "@model-gateway/core/VideoModels"
 import * as Webhooks from "@model-gateway/core/Webhooks"
@@ -720,6 +721,30 @@ export const generationListResponse: Generations.ListResponse = {
   has_more: false,
   next: null
 }
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const auditEntry: AuditLog.AuditEntry = /* @__PURE__ */ sample(AuditLog.AuditEntry, {
+  id: "019ab1c2-3d4e-7f50-8123-456789abcdef",
+  actor: keyHash,
+  actor_label: "mg_mk_…x9Q",
+  actor_role: "admin",
+  address: "203.0.113.7",
+  action: "updateKey",
+  target_kind: "key",
+  target_id: keyHash,
+  before: { disabled: false },
+  after: { disabled: true },
+  request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e112"
+})
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const auditListResponse: AuditLog.ListResponse = { data: [auditEntry], has_more: false, next: null }
 
 /**
  * @category samples

@@ -13,6 +13,7 @@ import * as sqliteMigrations from "../sqlite/sqliteMigrations.ts"
 import * as Dialect from "./Dialect.ts"
 import { IsMigrating } from "./IsMigrating.ts"
 import * as AnswersByArrival from "./migrations/AnswersByArrival.ts"
+import * as AuditLog from "./migrations/AuditLog.ts"
 import * as Baseline from "./migrations/Baseline.ts"
 import * as CreditLedger from "./migrations/CreditLedger.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
@@ -36,7 +37,8 @@ export const migrations: Migrations = {
   "0006_usage_days_of_one": UsageDaysOfOne.migration,
   "0007_credit_ledger": CreditLedger.migration,
   "0008_request_details": RequestDetails.migration,
-  "0009_roles": Roles.migration
+  "0009_roles": Roles.migration,
+  "0010_audit_log": AuditLog.migration
 }
 
 /**
@@ -44,6 +46,7 @@ export const migrations: Migrations = {
  * a test says which exceptions there are.
  */
 export const owners: Readonly<Record<string, string>> = {
+  audit_log: "audit",
   budgets: "accounting",
   credit_ledger: "accounting",
   destinations: "broadcast",

@@ -1,0 +1,191 @@
+/**
+ * The changes that management keys and the command line have made.
+ *
+ * The list is read by time, newest first, or by what was changed, each from an index. Other filters
+ * have none. A page therefore looks at a limited number of rows, however few of them match, and says
+ * where to continue.
+ */
+import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { Model } from "effect/schema"
+import { SqlClient } from "effect/sql/SqlClient"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as Background from "../internal/Background.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import * as Page from "../storage/sql/Page.ts"
+import * as Purge from "../storage/sql/Purge.ts"
+import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import * as Table from "../storage/sql/Table.ts"
+
+/** Some fields of what was changed, as JSON. */
+export const Fields = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json))
+
+/** A change. Times are epoch milliseconds. */
+export class AuditEntry extends Model.Class<AuditEntry>("AuditEntry")({
+  /** A UUID v7. */
+  id: Table.constant(Schema.String),
+  createdAt: Table.constant(Table.Whole),
+  organizationId: Table.constant(Schema.String),
+  /** The hash of the management key, or `operator`. */
+  actor: Table.constant(Schema.String),
+  actorLabel: Table.constant(Schema.String),
+  actorRole: Table.constant(Schema.String),
+  /** Null: the command line. */
+  address: Table.constantOrNull(Schema.String),
+  /** The name of the operation. */
+  action: Table.constant(Schema.String),
+  targetKind: Table.constant(Schema.String),
+  targetId: Table.constant(Schema.String),
+  before: Table.constantOrNull(Fields),
+  after: Table.constantOrNull(Fields),
+  requestId: Table.constant(Schema.String)
+}) {}
+
+const table = Table.make(AuditEntry, { before: "fields_before", after: "fields_after" })
+
+/** A change to record. */
+export type NewAuditEntry = Omit<typeof AuditEntry.insert.Type, "id" | "createdAt">
+
+/** Which changes to list. Times are epoch milliseconds. */
+export interface Filter {
+  readonly actor?: string | undefined
+  readonly action?: string | undefined
+  /** The identifier of what was changed. */
+  readonly target?: string | undefined
+  readonly from?: number | undefined
+  /** The first time that is too late. */
+  readonly to?: number | undefined
+}
+
+/** Which page of the list to read. */
+export interface PageRequest {
+  /** The page follows this change, or the end of the page whose `next` it is. */
+  readonly after?: string | undefined
+  /** 1 to 1000. Default: 100. */
+  readonly limit?: number | undefined
+}
+
+/** Changes, newest first. */
+export interface AuditPage {
+  readonly items: ReadonlyArray<AuditEntry>
+  /** The `after` of the next page. Undefined if this is the last one. */
+  readonly next: string | undefined
+}
+
+/** The audit log. */
+export class AuditLog extends Context.Service<
+  AuditLog,
+  {
+    /** Records a change. Run it in the transaction of the change. */
+    readonly write: (entry: NewAuditEntry) => Effect.Effect<void, StorageError>
+    readonly list: (
+      organizationId: string,
+      filter?: Filter,
+      page?: PageRequest
+    ) => Effect.Effect<AuditPage, Page.UnknownCursor | StorageError>
+    /**
+     * Deletes changes that are older than this, and the oldest above {@link maxRows}. Returns their
+     * number.
+     */
+    readonly purge: (age: Duration.Duration) => Effect.Effect<number, StorageError>
+  }
+>()("@model-gateway/server/audit/AuditLog") {}
+
+/** The maximum number of stored changes. Beyond it, the oldest are deleted. */
+export const maxRows = 1_000_000
+
+/** The number of rows that a page looks at. */
+const window = 2000
+
+/** A cursor that is a time: the page has the changes before it. */
+const timeCursor = /^before:(\d{1,15})$/
+
+/** Makes the log over the database in the context. `limit` is the maximum number of rows. */
+export const make = Effect.fnUntraced(function* (limit: number) {
+  const sql = yield* SqlClient
+  const random = yield* SecureRandom
+
+  const write = Effect.fn("AuditLog.write")(function* (entry: NewAuditEntry) {
+    const row = table.insert({ ...entry, id: yield* random.uuidV7(), createdAt: yield* Clock.currentTimeMillis })
+    yield* sql`INSERT INTO audit_log ${sql.insert(row)}`
+  }, mapSqlError("AuditLog.write"))
+
+  const placeOf = Effect.fnUntraced(function* (organizationId: string, after: string) {
+    const time = timeCursor.exec(after)?.[1]
+    if (time !== undefined) return { createdAt: Number(time), id: "" }
+    const [row] = yield* sql`SELECT created_at FROM audit_log
+      WHERE id = ${after} AND organization_id = ${organizationId}`
+    return row === undefined
+      ? yield* new Page.UnknownCursor({ after })
+      : { createdAt: Dialect.int(row, "created_at"), id: after }
+  })
+
+  const list = Effect.fn("AuditLog.list")(function* (
+    organizationId: string,
+    { action, actor, from = 0, target, to }: Filter = {},
+    { after, limit = 100 }: PageRequest = {}
+  ) {
+    // An empty id precedes all others, so the bound itself is excluded.
+    const start = { createdAt: to ?? Number.MAX_SAFE_INTEGER, id: "" }
+    const cursor = after === undefined ? start : yield* placeOf(organizationId, after)
+    const place = cursor.createdAt < start.createdAt ? cursor : start
+    const isOlder = sql`(created_at, id) < (${place.createdAt}, ${place.id})`
+    const equal = (column: string, value: string | undefined) =>
+      value === undefined ? [] : [sql`${sql(column)} = ${value}`]
+    const ofTarget = equal("target_id", target)
+    // Read first, so that rows that are written meanwhile do not move the end of the page.
+    const [row] = yield* sql`SELECT created_at FROM audit_log
+      WHERE ${sql.and([...ofTarget, isOlder, sql`created_at >= ${from}`])}
+      ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ${window - 1}`
+    const end = row === undefined ? undefined : Dialect.int(row, "created_at")
+    const wanted = sql.and([
+      ...ofTarget,
+      isOlder,
+      sql`created_at BETWEEN ${end ?? from} AND ${place.createdAt}`,
+      ...equal("actor", actor),
+      ...equal("action", action),
+      sql`organization_id = ${organizationId}`
+    ])
+    const rows = yield* sql`SELECT * FROM audit_log WHERE ${wanted}
+      ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`
+    const items = yield* Page.itemsOf(rows.slice(0, limit), table.read)
+    const last = rows[limit - 1]
+    const atEnd = end === undefined ? undefined : `before:${end}`
+    return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : atEnd }
+  }, mapSqlError("AuditLog.list"))
+
+  const purge = Effect.fn("AuditLog.purge")(function* (age: Duration.Duration) {
+    const old = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
+    const [excess] = yield* sql`SELECT created_at FROM audit_log WHERE created_at >= 0
+      ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ${limit}`
+    const end = excess === undefined ? old : Math.max(old, Dialect.int(excess, "created_at") + 1)
+    return yield* Purge.all(
+      Effect.map(
+        sql`DELETE FROM audit_log WHERE id IN (SELECT id FROM audit_log
+          WHERE created_at < ${end} ORDER BY created_at, id LIMIT ${Purge.atOnce}) RETURNING id`,
+        (rows) => rows.length
+      )
+    )
+  }, mapSqlError("AuditLog.purge"))
+
+  return AuditLog.of({ write, list, purge })
+})
+
+/** The log in the database. */
+export const layerSql: Layer.Layer<AuditLog, never, SqlClient | SecureRandom> = Layer.effect(AuditLog, make(maxRows))
+
+/**
+ * Deletes old changes in the background, at the start and then at an interval (default: 10
+ * minutes). `retention.audit` of {@link GatewayServerConfig} says what is old.
+ */
+export const layerBackground = (options?: {
+  readonly every?: Duration.Input | undefined
+}): Layer.Layer<never, never, AuditLog> =>
+  Background.layer({
+    work: Effect.gen(function* () {
+      const { retention } = yield* GatewayServerConfig
+      return yield* (yield* AuditLog).purge(retention.audit)
+    }),
+    every: options?.every ?? "10 minutes",
+    failure: "Old entries of the audit log could not be deleted"
+  })
