@@ -87,6 +87,23 @@ describe("keys", () => {
     expect(table.stdout).toContain("management")
   })
 
+  it("records what a command changes as done by the operator", async () => {
+    const { dataDir, managementKey, origin } = served()
+    const { data } = created(
+      (await run(["keys", "create", "--json", "--name", "recorded", "--data-dir", dataDir])).stdout
+    )
+    await run(["keys", "update", data.hash, "--name", "renamed", "--data-dir", dataDir])
+    const headers = { authorization: `Bearer ${managementKey}` }
+    const answer = await fetch(`${origin}/api/v1/audit?target=${data.hash}`, { headers })
+    const operator = { actor: "operator", actor_role: "admin", address: null, target_kind: "key" }
+    expect(await answer.json()).toMatchObject({
+      data: [
+        { ...operator, action: "updateKey", before: { name: "recorded" }, after: { name: "renamed" } },
+        { ...operator, action: "createKey", before: null }
+      ]
+    })
+  })
+
   it("creates keys of the free tier, which a gateway refuses models with a price, and so does the client [spec D11]", async () => {
     const gateway = served()
     const { dataDir, managementKey } = gateway
