@@ -221,8 +221,13 @@ export const make = Effect.gen(function* () {
     ids: ReadonlyArray<string>,
     workspaceIds?: ReadonlyArray<string>
   ) {
+    // The index of the assigned keys of a workspace begins with the organization.
+    const ofOrganization =
+      workspaceIds === undefined
+        ? []
+        : [sql`organization_id = (SELECT organization_id FROM guardrails WHERE id = ${ids[0] ?? ""})`]
     const of = (guardrails: Statement.Fragment) =>
-      Page.inWorkspaces(sql, sql.and([guardrails, sql`guardrail_id IS NOT NULL`]), workspaceIds)
+      Page.inWorkspaces(sql, sql.and([guardrails, sql`guardrail_id IS NOT NULL`, ...ofOrganization]), workspaceIds)
     const [head, ...rest] = ids.map(
       (id) => sql`SELECT ${assignedKeyColumns} FROM (
         SELECT hash FROM keys WHERE ${of(sql`guardrail_id = ${id}`)}
