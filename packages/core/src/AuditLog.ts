@@ -44,7 +44,7 @@ export const AuditEntry = Schema.Struct({
   action: Schema.String,
   /**
    * What was changed: `key`, `guardrail`, `workspace`, `provider_key`, `destination`,
-   * `webhook_secret` or `webhook_delivery`.
+   * `webhook_secret`, `webhook_delivery` or `reservation`.
    */
   target_kind: Schema.String,
   /** The hash of the key, or the `id` of what was changed. */

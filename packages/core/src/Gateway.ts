@@ -48,6 +48,7 @@ import * as Providers from "./Providers.ts"
 import * as AuditLog from "./AuditLog.ts"
 import * as RejectedRequests from "./RejectedRequests.ts"
 import * as Rerank from "./Rerank.ts"
+import * as Reservations from "./Reservations.ts"
 import * as Transcription from "./Transcription.ts"
 import * as Video from "./Video.ts"
 import * as VideoModels from "./VideoModels.ts"
@@ -107,6 +108,7 @@ export interface Methods
     MethodsOf<typeof Guardrails>,
     MethodsOf<typeof Workspaces>,
     MethodsOf<typeof Credits>,
+    MethodsOf<typeof Reservations>,
     MethodsOf<typeof Byok>,
     MethodsOf<typeof Destinations>,
     MethodsOf<typeof Webhooks> {}
@@ -191,6 +193,9 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     addCredits: method(Workspaces.addCredits),
     getCredits: method(Credits.getCredits),
     listCreditLedger: method(Credits.listCreditLedger),
+    listReservations: method(Reservations.listReservations),
+    settleReservation: method(Reservations.settleReservation),
+    dismissReservation: method(Reservations.dismissReservation),
     createByokKey: method(Byok.createByokKey),
     listByokKeys: method(Byok.listByokKeys),
     getByokKey: method(Byok.getByokKey),

@@ -27,6 +27,7 @@ import * as ProviderHealth from "./ProviderHealth.ts"
 import * as Providers from "./Providers.ts"
 import * as RejectedRequests from "./RejectedRequests.ts"
 import * as Rerank from "./Rerank.ts"
+import * as Reservations from "./Reservations.ts"
 import * as Transcription from "./Transcription.ts"
 import * as Video from "./Video.ts"
 import * as VideoModels from "./VideoModels.ts"
@@ -167,13 +168,19 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
   .annotate(GroupTitle, "Workspaces") {}
 
 /**
- * The credits that were added and used, and the ledger of what was added.
+ * The credits that were added and used, the ledger of what was added, and reservations.
  *
  * @category groups
  * @since 0.1.0
  */
 export class CreditsGroup extends HttpApiGroup.make("credits")
-  .add(Credits.getCreditsEndpoint, Credits.listCreditLedgerEndpoint)
+  .add(
+    Credits.getCreditsEndpoint,
+    Credits.listCreditLedgerEndpoint,
+    Reservations.listReservationsEndpoint,
+    Reservations.settleReservationEndpoint,
+    Reservations.dismissReservationEndpoint
+  )
   .annotate(GroupTitle, "Credits") {}
 
 /**

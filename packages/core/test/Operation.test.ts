@@ -96,7 +96,9 @@ describe("the traits of the operations", () => {
         "updateWorkspace",
         "deleteWorkspace",
         "rotateWebhookSecret",
-        "redeliverWebhook"
+        "redeliverWebhook",
+        "settleReservation",
+        "dismissReservation"
       ])
     )
     // What any key may call, a viewer may only read. An estimate changes nothing.

@@ -296,6 +296,7 @@ describe("the service's schemas decode what the client sends", () => {
     createWorkspace: (client, body) => client.createWorkspace(body),
     updateWorkspace: (client, body) => client.updateWorkspace("w", body),
     addCredits: (client, body) => client.addCredits("w", body),
+    settleReservation: (client, body) => client.settleReservation("r", body),
     rotateWebhookSecret: (_, body) => Webhooks.rotateWebhookSecret("w", body),
     createByokKey: (_, body) => Byok.createByokKey(body),
     updateByokKey: (_, body) => Byok.updateByokKey("k", body),

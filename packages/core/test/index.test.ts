@@ -46,6 +46,7 @@ it("exports exactly these modules", () => {
     "Providers",
     "RejectedRequests",
     "Rerank",
+    "Reservations",
     "RetryBudget",
     "RetryPolicy",
     "Routing",

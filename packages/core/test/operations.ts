@@ -263,6 +263,29 @@ export const operations = {
     "management key",
     (client) => client.listCreditLedger()
   ],
+  listReservations: [
+    "GET /api/v1/reservations",
+    200,
+    managing,
+    "management key",
+    (client) => client.listReservations()
+  ],
+  settleReservation: [
+    "POST /api/v1/reservations/:id/settle",
+    200,
+    managing,
+    "management key",
+    (client) => client.settleReservation("id", { cost: 1 }),
+    "data"
+  ],
+  dismissReservation: [
+    "POST /api/v1/reservations/:id/dismiss",
+    200,
+    managing,
+    "management key",
+    (client) => client.dismissReservation("id"),
+    "data"
+  ],
   addCredits: [
     "POST /api/v1/workspaces/:id/credits",
     200,

@@ -12,6 +12,7 @@
 import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Context, Data, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import * as Page from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { ProcessLocks } from "../storage/sql/ProcessLocks.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -21,6 +22,11 @@ import { maxListed, type Reservation, reservations } from "./Ledger.ts"
 /** An open reservation, and what owns it: a process that lives or is dead, or a video job. */
 export interface OpenReservation extends Reservation {
   readonly holder: "alive" | "dead" | "job"
+}
+
+/** A reservation, and what owns it if it is open. */
+export interface Held extends Reservation {
+  readonly holder: OpenReservation["holder"] | null
 }
 
 /** What {@link Accounting} lists, and the reservations that are open now. */
@@ -52,14 +58,20 @@ export class Reconcile extends Context.Service<
      * epoch milliseconds, only what was abandoned or settled from then on.
      */
     readonly report: (since?: number) => Effect.Effect<Report, StorageError>
+    /** The newest 1000 reservations of an organization in one state. */
+    readonly list: (organizationId: string, state: Reservation["state"]) => Effect.Effect<Page.Page<Held>, StorageError>
     /**
      * Charges the cost to the key and the workspace that had reserved it, also beyond their limits,
      * in the periods of the reservation. The request log then shows the request as completed, and
-     * the report lists it as late.
+     * the report lists it as late. With an organization, only a reservation of its workspaces.
      */
-    readonly settle: (id: string, bill: Bill) => Effect.Effect<Reservation, NotAbandoned | StorageError>
+    readonly settle: (
+      id: string,
+      bill: Bill,
+      organizationId?: string
+    ) => Effect.Effect<Reservation, NotAbandoned | StorageError>
     /** Charges nothing. The request log then shows the request as failed. */
-    readonly dismiss: (id: string) => Effect.Effect<Reservation, NotAbandoned | StorageError>
+    readonly dismiss: (id: string, organizationId?: string) => Effect.Effect<Reservation, NotAbandoned | StorageError>
   }
 >()("@model-gateway/server/accounting/Reconcile") {}
 
@@ -70,10 +82,7 @@ export const make = Effect.gen(function* () {
   const processes = yield* ProcessInstance
   const locks = yield* ProcessLocks
 
-  const open = Effect.gen(function* () {
-    const rows =
-      yield* sql`SELECT * FROM reservations WHERE state = 'open' ORDER BY reserved_at DESC, id LIMIT ${maxListed}`
-    const found = rows.map(reservations.read)
+  const withHolders = Effect.fnUntraced(function* (found: ReadonlyArray<ReturnType<typeof reservations.read>>) {
     const owners = [...new Set(found.flatMap(({ owner }) => owner ?? []))]
     // This process has just started, so that it has not seen others be silent. Their locks show
     // more.
@@ -86,6 +95,23 @@ export const make = Effect.gen(function* () {
     }))
   })
 
+  const open = Effect.gen(function* () {
+    const rows =
+      yield* sql`SELECT * FROM reservations WHERE state = 'open' ORDER BY reserved_at DESC, id LIMIT ${maxListed}`
+    return yield* withHolders(rows.map(reservations.read))
+  })
+
+  const list = Effect.fn("Reconcile.list")(function* (organizationId: string, state: Reservation["state"]) {
+    // `CROSS JOIN`: SQLite reads the reservations first, which are few.
+    const rows = yield* sql`SELECT r.* FROM reservations r CROSS JOIN workspaces o
+      WHERE r.state = ${state} AND o.id = r.workspace_id AND o.organization_id = ${organizationId}
+      ORDER BY r.reserved_at DESC, r.id LIMIT ${maxListed + 1}`
+    const found = yield* Page.itemsOf(rows.slice(0, maxListed), reservations.read)
+    const items: ReadonlyArray<Held> =
+      state === "open" ? yield* withHolders(found) : found.map((reservation) => ({ ...reservation, holder: null }))
+    return { items, hasMore: rows.length > maxListed }
+  }, mapSqlError("Reconcile.list"))
+
   const report = Effect.fn("Reconcile.report")(function* (since = 0) {
     const { abandoned, late, overruns } = yield* accounting.reconciliation
     return {
@@ -97,9 +123,13 @@ export const make = Effect.gen(function* () {
   }, mapSqlError("Reconcile.report"))
 
   /** Ends an abandoned reservation, in one transaction with the check that it is one. */
-  const close = (id: string, end: Effect.Effect<string, StorageError>) =>
+  const close = (id: string, organizationId: string | undefined, end: Effect.Effect<string, StorageError>) =>
     Effect.gen(function* () {
-      const [row] = yield* sql`SELECT * FROM reservations WHERE id = ${id}`
+      const isOwn =
+        organizationId === undefined
+          ? sql`1 = 1`
+          : sql`EXISTS (SELECT 1 FROM workspaces o WHERE o.id = r.workspace_id AND o.organization_id = ${organizationId})`
+      const [row] = yield* sql`SELECT * FROM reservations r WHERE r.id = ${id} AND ${isOwn}`
       const reservation = row === undefined ? undefined : reservations.read(row)
       if (reservation?.state !== "abandoned") return yield* new NotAbandoned({ id, isOpen: reservation !== undefined })
       // Its process may have settled it since.
@@ -109,12 +139,15 @@ export const make = Effect.gen(function* () {
 
   return Reconcile.of({
     report,
-    settle: (id, { cost, provider = "" }) =>
-      close(id, accounting.settle({ id }, { cost, provider, upstreamModel: "" })).pipe(
+    list,
+    settle: (id, { cost, provider = "" }, organizationId) =>
+      close(id, organizationId, accounting.settle({ id }, { cost, provider, upstreamModel: "" })).pipe(
         Effect.withSpan("Reconcile.settle")
       ),
-    dismiss: (id) =>
-      close(id, accounting.release({ id }, { status: "failed" })).pipe(Effect.withSpan("Reconcile.dismiss"))
+    dismiss: (id, organizationId) =>
+      close(id, organizationId, accounting.release({ id }, { status: "failed" })).pipe(
+        Effect.withSpan("Reconcile.dismiss")
+      )
   })
 })
 

@@ -22,6 +22,7 @@ export type TargetKind =
   | "destination"
   | "webhook_secret"
   | "webhook_delivery"
+  | "reservation"
 
 /** Fields of what is changed. */
 type Fields = Readonly<Record<string, unknown>>

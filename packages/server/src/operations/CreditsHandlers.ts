@@ -1,4 +1,4 @@
-/** Reading the credits that were added and used, and the credit ledger. */
+/** Reading the credits that were added and used, the credit ledger, and reservations. */
 import type * as Credits from "@model-gateway/core/Credits"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
@@ -11,6 +11,7 @@ import * as Paging from "../http/Paging.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as CallerWorkspace from "../access/CallerWorkspace.ts"
+import * as Reservations from "./Reservations.ts"
 
 const toWire = (entry: CreditEntry): Credits.LedgerEntry => ({
   id: entry.id,
@@ -48,7 +49,7 @@ const make = Effect.gen(function* () {
     return { data: items.map(toWire), has_more: hasMore }
   })
 
-  return { get, ledger }
+  return { get, ledger, reservations: yield* Reservations.make }
 })
 
 /** The `credits` group of the contract. */
@@ -57,5 +58,8 @@ export const layer = RequestServices.group(make, (credits) =>
     handlers
       .handle("getCredits", ({ query }) => credits.get(query.workspace_id))
       .handle("listCreditLedger", ({ query }) => credits.ledger(query))
+      .handle("listReservations", ({ query }) => credits.reservations.list(query))
+      .handle("settleReservation", ({ params, payload }) => credits.reservations.settle(params.id, payload))
+      .handle("dismissReservation", ({ params }) => credits.reservations.dismiss(params.id))
   )
 )

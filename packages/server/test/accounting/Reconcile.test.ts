@@ -88,6 +88,40 @@ describe.each(databases)("Reconcile on $name", (database) => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("lists and closes the reservations of one organization only", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { key, workspaceId } = yield* abandoned("gen-1")
+      const accounting = yield* Accounting
+      const reconcile = yield* Reconcile
+      const own = key.organizationId
+      yield* reserve("gen-2", { keyHash: key.hash, workspaceId, guardrailId: null }, 100)
+      expect(yield* reconcile.list(own, "abandoned")).toMatchObject({
+        items: [{ id: "gen-1", holder: null }],
+        hasMore: false
+      })
+      expect(yield* reconcile.list(own, "open")).toMatchObject({
+        items: [{ id: "gen-2", holder: "alive" }],
+        hasMore: false
+      })
+      expect((yield* reconcile.list("elsewhere", "abandoned")).items).toEqual([])
+      for (const foreign of [reconcile.settle("gen-1", bill, "elsewhere"), reconcile.dismiss("gen-1", "elsewhere")]) {
+        expect(yield* Effect.flip(foreign)).toMatchObject({ _tag: "NotAbandoned", isOpen: false })
+      }
+      expect(yield* Effect.flip(reconcile.dismiss("gen-2", "elsewhere"))).toMatchObject({ isOpen: false })
+      expect(yield* Effect.flip(reconcile.dismiss("gen-2", own))).toMatchObject({ isOpen: true })
+      expect(yield* reconcile.settle("gen-1", bill, own)).toMatchObject({ id: "gen-1" })
+      expect(yield* accounting.balanceOf(workspaceId)).toMatchObject({ balance: 700 })
+      yield* sql`UPDATE reservations SET state = 'abandoned', abandoned_at = 1`
+      yield* sql`INSERT INTO reservations (id, state, key_hash, workspace_id, operation, model, amount_micro, is_byok,
+          day_start, reserved_at, abandoned_at)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+        SELECT 'x' || i, 'abandoned', ${key.hash}, ${workspaceId}, 'rerank', 'm', 1, 0, 0, 1 + i, 1 FROM n`
+      const many = yield* reconcile.list(own, "abandoned")
+      expect([many.items.length, many.hasMore, many.items[0]?.id]).toEqual([1000, true, "x1000"])
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("settles once when the process does so at the same moment", () =>
     Effect.gen(function* () {
       const { workspaceId } = yield* abandoned("gen-1", "gen-2")

@@ -79,6 +79,13 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
       }
       yield* sql.withTransaction((yield* DeliveryStore).write(delivery))
       yield* send("/webhooks/deliveries/evt_audited/redeliver", {})
+      for (const id of ["gen-1", "gen-2"]) {
+        yield* sql`INSERT INTO reservations (id, state, key_hash, workspace_id, operation, model, amount_micro, is_byok,
+            day_start, reserved_at, abandoned_at)
+          VALUES (${id}, 'abandoned', ${hash}, ${workspace.id}, 'rerank', 'm', 0, 0, 0, 1, 1)`
+      }
+      yield* send("/reservations/gen-1/settle", { cost: 0.002 })
+      yield* send("/reservations/gen-2/dismiss", undefined)
       yield* remove(`/byok/${byok}`)
       yield* remove(`/observability/destinations/${destination}`)
       yield* remove(`/guardrails/${guardrail}`)
@@ -121,6 +128,11 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
         target_id: own,
         before: { credits: 0 },
         after: { credits: 2 }
+      })
+      expect(entryOf("settleReservation")).toMatchObject({
+        target_kind: "reservation",
+        target_id: "gen-1",
+        after: { cost: 0.002 }
       })
       expect(entryOf("updateWorkspace")).toMatchObject({ before: { name: "w" }, after: { name: "v" } })
 

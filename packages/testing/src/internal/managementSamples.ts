@@ -12,6 +12,7 @@ import type * as ProviderHealth from "@model-gateway/core/ProviderHealth"
 import * as Providers from "@model-gateway/core/Providers"
 import * as AuditLog from "@model-gateway/core/AuditLog"
 import * as RejectedRequests from "@model-gateway/core/RejectedRequests"
+import type * as Reservations from "@model-gateway/core/Reservations"
 import * as VideoModels from "@model-gateway/core/VideoModels"
 import * as Webhooks from "@model-gateway/core/Webhooks"
 import * as Workspaces from "@model-gateway/core/Workspaces"
@@ -451,6 +452,32 @@ export const creditLedgerEntry: Credits.LedgerEntry = {
  * @since 0.1.0
  */
 export const creditLedgerResponse: Credits.LedgerResponse = { data: [creditLedgerEntry], has_more: false }
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const reservation: Reservations.Reservation = {
+  id: "019ab1c2-3d4e-7f50-8123-456789abcdef",
+  state: "abandoned",
+  holder: null,
+  workspace_id: workspace.id,
+  key_hash: keyHash,
+  request_id: null,
+  video_id: null,
+  operation: "rerank",
+  model: "cohere/rerank-v3.5",
+  amount: 0.002,
+  is_byok: false,
+  reserved_at: timestamp,
+  abandoned_at: timestamp
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const reservationListResponse: Reservations.ListResponse = { data: [reservation], has_more: false }
 
 /**
  * @category samples

@@ -191,6 +191,9 @@ const managing = Effect.gen(function* () {
   yield* sure(post(`/api/v1/workspaces/${workspaceId}/credits`, { amount: 1 }, { key }))
   yield* sure(ask("/api/v1/credits", { key }))
   yield* sure(ask("/api/v1/credits/ledger", { key }))
+  yield* sure(ask("/api/v1/reservations", { key }))
+  yield* sure(ask("/api/v1/reservations?state=open", { key }))
+  yield* post("/api/v1/reservations/none/settle", { cost: 0 }, { key })
   yield* sure(ask(`/api/v1/credits?workspace_id=${workspaceId}`, { key }))
 })
 
