@@ -66,15 +66,9 @@ export const watched = <A, E, R, A2, E2, R2>(
     })
   )
 
-/** When the nearest time limit around an effect ends, in nanoseconds of its clock's monotonic time. */
-const End = Context.Reference<bigint | undefined>("@model-gateway/core/unstable/Timer/End", {
-  defaultValue: () => undefined
-})
-
 /**
  * Interrupts the effect when the duration has passed, and continues with `orElse`, as
- * `Effect.timeoutOrElse` does. Within a limit that ends earlier it adds nothing, because the
- * earlier one ends the effect.
+ * `Effect.timeoutOrElse` does.
  *
  * @example
  * ```ts
@@ -102,13 +96,5 @@ export const within =
   }) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> => {
     const millis = Duration.toMillis(Duration.fromInputUnsafe(duration))
-    return Effect.contextWith((context: Context.Context<R>) => {
-      const now = Context.get(context, Clock.Clock).monotonicTimeNanosUnsafe()
-      const end = now + BigInt(Math.ceil(Math.min(millis, maxMillis) * 1e6))
-      const earlier = Context.get(context, End)
-      if (earlier !== undefined && earlier > now && earlier <= end) return effect
-      return watched(Effect.provideService(effect, End, end), (context, expire) =>
-        start(context, millis, () => expire(Effect.suspend(orElse)))
-      )
-    })
+    return watched(effect, (context, expire) => start(context, millis, () => expire(Effect.suspend(orElse))))
   }

@@ -76,25 +76,6 @@ describe("within", () => {
     }).pipe(Effect.provideService(Word, "pears"))
   )
 
-  it.live("adds no timer within a limit that ends earlier, and one within a limit that ends later", () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
-    const nested = (outer: number, inner: number) =>
-      Effect.never.pipe(
-        Timer.within({ duration: inner, orElse: () => Effect.succeed("inner") }),
-        Timer.within({ duration: outer, orElse: () => Effect.succeed("outer") }),
-        Effect.forkChild({ startImmediately: true })
-      )
-    return Effect.gen(function* () {
-      const outer = yield* nested(1000, 2000)
-      assert.strictEqual(vi.getTimerCount(), 1)
-      const inner = yield* nested(2000, 1000)
-      assert.strictEqual(vi.getTimerCount(), 3)
-      vi.advanceTimersByTime(1000)
-      assert.strictEqual(yield* Fiber.join(outer), "outer")
-      assert.strictEqual(yield* Fiber.join(inner), "inner")
-    }).pipe(Effect.ensuring(Effect.sync(() => vi.useRealTimers())))
-  })
-
   it.live("limits by the system's clock with a timer that it stops when the effect ends", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     return Effect.gen(function* () {
