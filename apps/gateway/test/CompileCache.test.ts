@@ -2,7 +2,7 @@
 import { childEnvironment } from "@model-gateway/test-services/ChildEnvironment"
 import { executable } from "@model-gateway/test-services/GatewayProcess"
 import { spawnSync } from "node:child_process"
-import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { folder } from "./Executable.ts"
@@ -33,11 +33,21 @@ describe.skipIf(process.platform === "win32")("compiled code", { timeout: 60_000
     expect(run(home)).toEqual(onlyItsVersion)
   })
 
-  it("is not kept in a home that other users can change, nor if it is switched off", () => {
+  it("is not kept where other users could change it, nor if it is switched off", () => {
     const shared = folder()
     chmodSync(shared, 0o777)
     expect(run(shared)).toEqual(onlyItsVersion)
     expect(existsSync(cacheIn(shared))).toBe(false)
+    const open = folder()
+    mkdirSync(cacheIn(open), { recursive: true })
+    chmodSync(cacheIn(open), 0o777)
+    expect(run(open)).toEqual(onlyItsVersion)
+    expect(readdirSync(cacheIn(open))).toEqual([])
+    const linked = folder()
+    const elsewhere = folder()
+    symlinkSync(elsewhere, join(linked, ".cache"))
+    expect(run(linked)).toEqual(onlyItsVersion)
+    expect(readdirSync(cacheIn(linked))).toEqual([])
     const home = folder()
     expect(run(home, { NODE_DISABLE_COMPILE_CACHE: "1" })).toEqual(onlyItsVersion)
     expect(existsSync(cacheIn(home))).toBe(false)

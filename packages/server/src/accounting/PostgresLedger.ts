@@ -107,7 +107,8 @@ export const make = Effect.gen(function* () {
     const rows = yield* insertClaims(JSON.stringify(claims.map(Statements.claimParams)))
     const nameOf = (scope: string, key: string) => `${scope} ${key}`
     const written = new Set(rows.map((row) => nameOf(Dialect.text(row, "scope"), Dialect.text(row, "idempotency_key"))))
-    return claims.map(({ key, scope }) => written.has(nameOf(scope, key)))
+    // Of several claims of one key, the first one has it.
+    return claims.map(({ key, scope }) => written.delete(nameOf(scope, key)))
   })
 
   const claimInLane = yield* Lanes.make<ClaimRow, boolean, SqlError>({

@@ -111,17 +111,12 @@ export const make = Effect.fnUntraced(function* (sender: Options) {
     if (Number.isFinite(length) && length > limit.body) return JsonBody.tooLarge(request)
     const encoding = request.headers["content-encoding"]
     if (encoding !== undefined && encoding.toLowerCase() !== "identity") return Effect.die(refuseEncoding)
+    const { keyHash } = record
+    if (keyHash === undefined) return Effect.die(new Error("The request is not authenticated"))
     const served =
       isForm || plan.payload === undefined
         ? withinLimit(limit, httpEffect)
-        : withText(
-            request,
-            limit,
-            plan.payload,
-            record,
-            { keyHash: record.keyHash ?? "", isManagement: plan.isManagement },
-            httpEffect
-          )
+        : withText(request, limit, plan.payload, record, { keyHash, isManagement: plan.isManagement }, httpEffect)
     return plan.isPaid && length > largeBody
       ? Effect.andThen(Effect.orDie(sender.admitLarge(request.headers["idempotency-key"])), served)
       : served

@@ -193,7 +193,10 @@ const makeShared = (bytes: number) => {
         )
       }
 
-      /** Waits until the key may have a body of this length in progress. Undefined: it may. */
+      /**
+       * Waits until the key may have a body of this length in progress. Undefined: there is nothing to
+       * wait for.
+       */
       const allow = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> | undefined => {
         const more = Math.min(bodyBytes, maxOfBody) * costPerByte - allowed
         if (more <= 0) return undefined
@@ -201,7 +204,7 @@ const makeShared = (bytes: number) => {
         return enter(announced, more, { meanwhile: () => Effect.never })
       }
 
-      /** Acquires memory for this many bytes. Undefined: it has it. */
+      /** Acquires memory for this many bytes. Undefined: it is acquired. */
       const acquire = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> | undefined => {
         const more = Math.min(bodyBytes, maxOfBody) * costPerByte - body.acquired
         if (more <= 0) return undefined
@@ -215,7 +218,7 @@ const makeShared = (bytes: number) => {
         return undefined
       }
 
-      /** Does both. */
+      /** Waits for {@link allow}, then acquires the memory. Undefined: it is acquired. */
       const growTo = (allowedBytes: number, bodyBytes: number): Effect.Effect<void, BodyMemoryFull> | undefined => {
         const waiting = allow(allowedBytes)
         return waiting === undefined
@@ -261,18 +264,20 @@ const makeShared = (bytes: number) => {
       const leave = Effect.sync(() => {
         for (const ticket of tickets) ticket.leave()
       })
-      const waiting = growTo(
-        length.announced ?? firstRoomOfUnknown,
-        length.announced === undefined ? firstRoomOfUnknown : firstRoom
-      )
-      const used =
-        waiting === undefined
+      const useWithRoom = () => {
+        const waiting = growTo(
+          length.announced ?? firstRoomOfUnknown,
+          length.announced === undefined ? firstRoomOfUnknown : firstRoom
+        )
+        return waiting === undefined
           ? use(room)
           : Effect.andThen(
               waiting,
               Effect.suspend(() => use(room))
             )
-      return Effect.ensuring(used, leave)
+      }
+      // Nothing is acquired before its release is registered: an interruption may come in between.
+      return Effect.ensuring(Effect.suspend(useWithRoom), leave)
     })
   return { withRoom }
 }

@@ -21,7 +21,7 @@ const take = (size: number): Uint8Array<ArrayBuffer> => {
     at = 0
   }
   const bytes = pool.slice(at, at + size)
-  // Nothing keeps what was handed out.
+  // What was handed out is erased from the pool.
   pool.fill(0, at, at + size)
   at += size
   return bytes

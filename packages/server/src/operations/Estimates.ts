@@ -12,6 +12,7 @@ import { type TranscriptionRequest, unsupported } from "@model-gateway/offers/Tr
 import type { VideoRequest } from "@model-gateway/offers/Video"
 import { Effect } from "effect"
 import * as PaidWork from "../admission/PaidWork.ts"
+import * as Issues from "../internal/Issues.ts"
 import * as Candidates from "../routing/Candidates.ts"
 import { ModelCatalog } from "../routing/ModelCatalog.ts"
 import * as VideoAcceptance from "../video/VideoAcceptance.ts"
@@ -52,6 +53,12 @@ const transcriptionChoice = (
   }
 }
 
+/** A refusal of the operation names its own fields. Here they are below `request`. */
+const belowRequest = (refusal: BadRequest): BadRequest =>
+  refusal.issues.length === 0
+    ? refusal
+    : Issues.invalid(refusal.issues.map(({ message, path }) => ({ message, path: `request.${path}` })))
+
 /** Makes the estimates over the catalog in the context. */
 export const make = Effect.gen(function* () {
   const catalog = yield* ModelCatalog
@@ -67,13 +74,13 @@ export const make = Effect.gen(function* () {
     Effect.andThen(
       VideoAcceptance.check(wanted),
       video(wanted, {
-        supporting: VideoAcceptance.supporting(catalog, wanted, { simulates: false }),
+        supporting: VideoAcceptance.supporting(catalog, wanted, { acceptsSimulated: true }),
         requestFor: (offer) => VideoRequests.forOffer(wanted, offer)
       })
       // Only a model that answers with a status could fail with it.
     ).pipe(Effect.catchTag("PaymentRequired", Effect.die))
 
-  return (estimated: typeof Estimate.Request.Type) => {
+  const estimateOf = (estimated: typeof Estimate.Request.Type) => {
     switch (estimated.operation) {
       case "rerank":
         return rerank(estimated.request, RerankHandlers.choiceOf(estimated.request))
@@ -83,4 +90,7 @@ export const make = Effect.gen(function* () {
         return videoEstimate(estimated.request)
     }
   }
+
+  return (estimated: typeof Estimate.Request.Type) =>
+    Effect.catchTag(estimateOf(estimated), "BadRequest", (error) => Effect.fail(belowRequest(error)))
 })

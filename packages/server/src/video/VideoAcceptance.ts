@@ -68,17 +68,17 @@ const modelsForImages = ({ videos }: ModelCatalog["Service"]): ReadonlyArray<str
 
 /**
  * The offers that accept the request. If none does, the caller gets the first one's reason. With
- * `simulates: false`, a model that only answers with a status accepts it too.
+ * `acceptsSimulated`, a model that only answers with a status accepts it, instead of answering.
  */
 export const supporting = (
   catalog: ModelCatalog["Service"],
   wanted: typeof Request.Type,
-  { simulates }: { readonly simulates: boolean } = { simulates: true }
+  { acceptsSimulated }: { readonly acceptsSimulated: boolean } = { acceptsSimulated: false }
 ) => {
   const attempt = Effect.fnUntraced(function* (offer: VideoOffer): Effect.fn.Return<VideoOffer, Refusal> {
     const request = VideoRequests.forOffer(wanted, offer)
     const checked = yield* Effect.result(offer.check(request))
-    if (!simulates && Result.isFailure(checked) && checked.failure.reason._tag === "Simulated") return offer
+    if (acceptsSimulated && Result.isFailure(checked) && checked.failure.reason._tag === "Simulated") return offer
     const refusal = Result.isFailure(checked) ? refusalOf(checked.failure.reason) : undefined
     // A model that only answers with a status takes precedence over other errors.
     if (Result.isFailure(checked) && checked.failure.reason._tag === "Simulated" && refusal !== undefined) {

@@ -118,6 +118,12 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
           ledger.claim({ scope, key, keyHash, fingerprint, owner: "proc_1", createdAt: 0, expiresAt: 1 })
         const again = yield* Effect.forEach([{ ...request, key: "new" }, ...requests], claimAgain, all)
         expect(again).toEqual([true, ...requests.map(() => false)])
+        const thrice = yield* Effect.forEach(
+          Array.from({ length: 3 }, () => ({ ...request, key: "newer" })),
+          claimAgain,
+          all
+        )
+        expect(thrice.filter((isClaimed) => isClaimed)).toHaveLength(1)
       }).pipe(Effect.provide(layerAt(proxy.url)))
     })
   )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber, Latch, Queue, Stream } from "effect"
+import { Effect, Fiber, Latch, Queue, References, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as BodyMemory from "../../src/http/BodyMemory.ts"
 
@@ -201,6 +201,22 @@ describe("a body that arrives", () => {
       yield* TestClock.adjust("2 seconds")
       expect(yield* Effect.flip(Fiber.join(own))).toMatchObject(full)
       expect(bodies.map(({ fiber }) => fiber.pollUnsafe())).toEqual([undefined, undefined])
+    })
+  )
+
+  it.effect("is released if its body is interrupted at any moment", () =>
+    Effect.gen(function* () {
+      const memory = BodyMemory.make(budget)
+      for (let operations = 2; operations < 12; operations++) {
+        const fiber = yield* memory
+          .withRoom(owner("a"), lengthOf(mebibyte), () => Effect.never)
+          .pipe(
+            Effect.provideService(References.MaxOpsBeforeYield, operations),
+            Effect.forkChild({ startImmediately: true })
+          )
+        yield* Fiber.interrupt(fiber)
+        expect(yield* Fiber.join(yield* ask(memory, "a", mebibyte))).toBe("served")
+      }
     })
   )
 })

@@ -58,7 +58,7 @@ it.layer(layer(), { excludeTestServices: true })("GET /credits", (it) => {
       const { id } = decodeWorkspace(made.text).data
       const change = (body: unknown) => post("/api/v1/workspaces/ledger/credits", body, { key })
       expect((yield* change({ amount: 25, note: "Invoice 1017" })).status).toBe(200)
-      for (const amount of [0, 1e9 + 1, -1e9 - 1]) {
+      for (const amount of [0, 1e9 + 1, -1e9 - 1, -1e-9]) {
         expect(issuePaths(yield* change({ amount, note: "n" }))).toEqual(["amount"])
       }
       const bare = yield* change({ amount: -5 })

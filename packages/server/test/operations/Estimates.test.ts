@@ -85,7 +85,7 @@ it.layer(gateway, { excludeTestServices: true })("an estimate", (it) => {
         ]
       })
       expect(issuePaths(yield* of({ seconds: -1 }))).toEqual(["request.seconds"])
-      expect(issuePaths(yield* of({ format: "mp3" }))).toEqual(["format"])
+      expect(issuePaths(yield* of({ format: "mp3" }))).toEqual(["request.format"])
     })
   )
 
@@ -95,7 +95,7 @@ it.layer(gateway, { excludeTestServices: true })("an estimate", (it) => {
       Effect.gen(function* () {
         const of = (request: object) => estimate("video", { model: "sandbox/title-card", prompt: "Dawn", ...request })
         expect(yield* dataOf(yield* of({ duration: 8, resolution: "720p" }))).toMatchObject({ max_cost: 0.08 })
-        expect(issuePaths(yield* of({ duration: 99 }))).toEqual(["duration"])
+        expect(issuePaths(yield* of({ duration: 99 }))).toEqual(["request.duration"])
         expect(yield* dataOf(yield* of({ model: "sandbox/status-402" }))).toMatchObject({ max_cost: 0 })
       })
   )

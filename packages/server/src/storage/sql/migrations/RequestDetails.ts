@@ -1,4 +1,4 @@
-/** What the request log says of a request besides: the message of its error, and its trace. Mostly null. */
+/** Adds to the request log the message of a request's error, and its trace. Mostly null. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 

@@ -18,7 +18,7 @@ const addOne = `INSERT INTO usage_days (${place}, ${counters.join(", ")})
   FROM entries e CROSS JOIN LATERAL (VALUES (''), (e.key_hash)) AS k (key_hash)
   ${addCounters};`
 
-/** The trigger keeps its function. */
+/** The trigger stays. It calls the function by its name, which now has this body. */
 const statement = `CREATE OR REPLACE FUNCTION gateway_usage_days_of_batch() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (SELECT count(*) = 1 AND bool_and(EXISTS (${rowOfModel("e")})) FROM entries e) THEN
