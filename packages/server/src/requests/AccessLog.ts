@@ -137,12 +137,14 @@ export const make = Effect.gen(function* () {
       isKnown,
       id
     })
+    // Before `waiting` is read: the fiber may yield here, and a flush then replaces the list.
+    const createdAt = yield* Clock.currentTimeMillis
     if (isTaken && request.generationId === undefined) {
       waiting.push({
         ...request,
         id,
         requestId: request.id,
-        createdAt: yield* Clock.currentTimeMillis,
+        createdAt,
         message: request.message?.slice(0, maxMessage),
         omitted: 0
       })
