@@ -179,22 +179,22 @@ export const listActivityEndpoint = Operation.endpoint(listActivityOperation, ()
     interval: Schema.optionalKey(Interval),
     /**
      * The first time, ISO 8601 in UTC with `Z`. Items that are not read from requests have all of
-     * its day. At most 366 days before `to`. Default: 24 hours before `to`, or 30 days if `interval`
-     * is `day`. Needs `interval`.
+     * its day. At most 366 days before `to`. Default: 24 hours before `to`, or 30 days if
+     * `interval` is `day`. Needs `interval`.
      */
     from: Schema.optionalKey(Timestamp),
     /** The first time that is too late. Default: now. Needs `interval`. */
     to: Schema.optionalKey(Timestamp),
     /**
-     * What has items of its own: with `interval`, `key`, `user`, `workspace`, `model`, `provider` or
-     * `guardrail`; without, `workspace`, besides day, model and provider. Default with `interval`:
-     * nothing, an item has all requests of its time.
+     * What has items of its own: with `interval`, `key`, `user`, `workspace`, `model`, `provider`
+     * or `guardrail`; without, `workspace`, besides day, model and provider. Default with
+     * `interval`: nothing, an item has all requests of its time.
      */
     group_by: Schema.optionalKey(Group),
     /**
-     * `true`: items have `failures` and durations, and are read from requests instead of the sums of
-     * days, as they always are by hour, user and guardrail. Then the range may have at most 10,000
-     * requests; a 400 says from when on it has no more. Needs `interval`.
+     * `true`: items have `failures` and durations, and are read from requests instead of the sums
+     * of days, as they always are by hour, user and guardrail. Then the range may have at most
+     * 10,000 requests; a 400 says from when on it has no more. Needs `interval`.
      */
     details: Schema.optionalKey(Schema.Literals(["true"])),
     /**
@@ -273,8 +273,8 @@ export interface ListOptions {
   /** What has items of its own. Default: with `interval` nothing, else model and provider. */
   readonly group_by?: Group | undefined
   /**
-   * Whether items have `failures` and durations. They do by hour, user and guardrail. Then the range
-   * may have at most 10,000 requests.
+   * Whether items have `failures` and durations. They do by hour, user and guardrail. Then the
+   * range may have at most 10,000 requests.
    */
   readonly details?: "true" | undefined
 }

@@ -67,8 +67,8 @@ export const AuditEntry = Schema.Struct({
 export type AuditEntry = { [Field in keyof typeof AuditEntry.Type]: (typeof AuditEntry.Type)[Field] }
 
 /**
- * A page of the list. It looks at a limited number of entries, so a page of a filtered list may have
- * fewer entries than `limit`, or none. Continue with `next` as `after` until it is null.
+ * A page of the list. It looks at a limited number of entries, so a page of a filtered list may
+ * have fewer entries than `limit`, or none. Continue with `next` as `after` until it is null.
  *
  * @category schemas
  * @since 0.1.0

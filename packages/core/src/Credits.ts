@@ -80,8 +80,8 @@ export const getCreditsEndpoint = Operation.endpoint(getCreditsOperation, () => 
 
 /**
  * Why an entry of the ledger was written. `initial`: the credits of the first run. `added`: credits
- * were added. `correction`: credits were taken away again. `moved`: a workspace was deleted, and its
- * credits became those of the default workspace.
+ * were added. `correction`: credits were taken away again. `moved`: a workspace was deleted, and
+ * its credits became those of the default workspace.
  *
  * @category schemas
  * @since 0.1.0

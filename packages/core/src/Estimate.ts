@@ -110,8 +110,8 @@ export const Estimate = Schema.Struct({
   model: Schema.String,
   /**
    * The credits that would be reserved for the request: the most that it can cost at any of the
-   * offers with a credential of the gateway. Zero if there are provider keys only. A key of the free
-   * tier may use only what costs nothing.
+   * offers with a credential of the gateway. Zero if there are provider keys only. A key of the
+   * free tier may use only what costs nothing.
    */
   max_cost: Schema.Finite,
   /** The offers that would serve the request, in the order in which they would be tried. */
@@ -192,8 +192,9 @@ export type Failure = Operation.ErrorOf<typeof estimateOperation> | ClientError
 /**
  * Returns the most that a request can cost, at each offer that would serve it. No provider is
  * called, and nothing is reserved. The checks are those of the operation itself, so a request that
- * it would refuse for its model, its guardrail or its parameters is refused here too. Whether the key
- * can pay is not checked: neither its credits, nor whether a key of the free tier may use the model.
+ * it would refuse for its model, its guardrail or its parameters is refused here too. Whether the
+ * key can pay is not checked: neither its credits, nor whether a key of the free tier may use the
+ * model.
  *
  * @example
  * ```ts

@@ -45,7 +45,8 @@ export const WorkspaceRef = Schema.String.check(
 
 /**
  * What a management key may do. A viewer reads. An operator also changes keys, guardrails, credits,
- * files and video jobs. An admin also changes everything else, such as workspaces and provider keys.
+ * files and video jobs. An admin also changes everything else, such as workspaces and provider
+ * keys.
  *
  * @category schemas
  * @since 0.1.0

@@ -88,8 +88,8 @@ export const Key = Schema.Struct({
   /** As `byok_usage`, in this UTC month. */
   byok_usage_monthly: Schema.Finite,
   /**
-   * The UTC day on which the key's last paid request was admitted, such as `2026-11-20`. Requests to
-   * free models count. Null: there was none.
+   * The UTC day on which the key's last paid request was admitted, such as `2026-11-20`. Requests
+   * to free models count. Null: there was none.
    */
   last_used_on: Schema.NullOr(Schema.String),
   /** The guardrail that the key is assigned to. Null: none. */
@@ -285,8 +285,8 @@ export const UpdateRequest = Schema.Struct({
   /** True switches the key and its ephemeral keys off, false switches them on again. */
   disabled: Schema.optionalKey(Schema.Boolean),
   /**
-   * What the management key may do: `viewer`, `operator` or `admin`, at most what the calling key may
-   * do. For another key it is a 400.
+   * What the management key may do: `viewer`, `operator` or `admin`, at most what the calling key
+   * may do. For another key it is a 400.
    */
   role: Schema.optionalKey(Role),
   /**
@@ -338,8 +338,8 @@ const DecodedResponse = Schema.Struct({ ...Response.fields, data: DecodedKey })
 export type Response = { [Field in keyof typeof DecodedResponse.Type]: (typeof DecodedResponse.Type)[Field] }
 
 /**
- * The order of a list of keys. `created`: newest first. `name`: from a to z. `usage`: what has spent
- * most first. `last_used`: what was used last first.
+ * The order of a list of keys. `created`: newest first. `name`: from a to z. `usage`: what has
+ * spent most first. `last_used`: what was used last first.
  *
  * @category schemas
  * @since 0.1.0
@@ -742,8 +742,8 @@ export interface ListOptions {
 }
 
 /**
- * Lists keys, newest first by default. Disabled keys are listed only with `include_disabled`, ephemeral keys
- * only when `parent_hash` names their parent.
+ * Lists keys, newest first by default. Disabled keys are listed only with `include_disabled`,
+ * ephemeral keys only when `parent_hash` names their parent.
  *
  * @category calls
  * @since 0.1.0

@@ -45,8 +45,8 @@ export const Reservation = Schema.Struct({
   id: Schema.String,
   state: State,
   /**
-   * What owns an open reservation: a process that is `alive`, one that is `dead`, so that it becomes
-   * abandoned within seconds, or a video `job`. Null: it is abandoned.
+   * What owns an open reservation: a process that is `alive`, one that is `dead`, so that it
+   * becomes abandoned within seconds, or a video `job`. Null: it is abandoned.
    */
   holder: Schema.NullOr(Schema.Literals(["alive", "dead", "job"])),
   /** The workspace whose credits it reserves. */
@@ -304,8 +304,8 @@ export const settleReservation = (id: string, request: SettleRequest): Effect.Ef
   dataOf(call(settleReservationOperation, { params: { id }, json: request }))
 
 /**
- * Closes an abandoned reservation without a charge. It takes effect once: afterwards it is a 404. An
- * open reservation is a 400.
+ * Closes an abandoned reservation without a charge. It takes effect once: afterwards it is a 404.
+ * An open reservation is a 400.
  *
  * @category calls
  * @since 0.1.0

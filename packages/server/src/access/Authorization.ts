@@ -162,8 +162,8 @@ const operatorKey = (organizationId: string, workspaceId: string, now: number): 
 })
 
 /**
- * Takes every request for one of the operator, with the permissions of a management key of the first
- * organization, which is created if the database has none. Only for a process that serves no
+ * Takes every request for one of the operator, with the permissions of a management key of the
+ * first organization, which is created if the database has none. Only for a process that serves no
  * network: who can open the database needs no key.
  */
 export const layerOperator = (options?: BootstrapOptions): Layer.Layer<Authorization, StorageError, WorkspaceStore> =>

@@ -93,8 +93,8 @@ export class GuardrailStore extends Context.Service<
       request?: Page.OffsetRequest
     ) => Effect.Effect<Page.CountedPage<ListedGuardrail>, StorageError>
     /**
-     * The keys of at most 100 guardrails, in the order of the guardrails. With workspaces, only keys of
-     * these.
+     * The keys of at most 100 guardrails, in the order of the guardrails. With workspaces, only
+     * keys of these.
      */
     readonly keysOf: (
       ids: ReadonlyArray<string>,
@@ -120,8 +120,8 @@ export class GuardrailStore extends Context.Service<
       workspaceIds?: ReadonlyArray<string>
     ) => Effect.Effect<Assignment, GuardrailNotFound | StorageError>
     /**
-     * Removes the guardrail from those keys that have it, and returns how many did. With workspaces,
-     * only from keys of these.
+     * Removes the guardrail from those keys that have it, and returns how many did. With
+     * workspaces, only from keys of these.
      */
     readonly unassign: (
       organizationId: string,

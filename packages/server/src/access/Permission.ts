@@ -1,8 +1,8 @@
 /**
  * What a management key may do: its role, and the workspaces that it is restricted to.
  *
- * An operation declares the least role that may call it. Its handler asks here for what belongs to a
- * workspace: what a key does not see is answered as what does not exist.
+ * An operation declares the least role that may call it. Its handler asks here for what belongs to
+ * a workspace: what a key does not see is answered as what does not exist.
  */
 import { Forbidden, phrases } from "@model-gateway/core/GatewayError"
 import { Role } from "@model-gateway/core/Identifiers"
@@ -23,7 +23,9 @@ export const includesRole = (role: Role, other: Role): boolean => rankOf(role) >
 export const sees = ({ workspaceIds }: Permission, workspaceId: string | null): boolean =>
   workspaceIds === null || (workspaceId !== null && workspaceIds.includes(workspaceId))
 
-/** Whether a key with the permission may give the other one to a key, or change a key that has it. */
+/**
+ * Whether a key with the permission may give the other one to a key, or change a key that has it.
+ */
 export const includes = (permission: Permission, other: Permission): boolean =>
   includesRole(permission.role, other.role) &&
   (permission.workspaceIds === null ||
@@ -58,6 +60,8 @@ export const callerWorkspaces: Effect.Effect<ReadonlyArray<string> | undefined> 
   ({ key }) => key.workspaceIds ?? undefined
 )
 
-/** Fails with `missing` if the calling management key does not see what belongs to the workspace. */
+/**
+ * Fails with `missing` if the calling management key does not see what belongs to the workspace.
+ */
 export const check = <E>(workspaceId: string | null, missing: () => E): Effect.Effect<void, E> =>
   Effect.flatMap(currentCaller, ({ key }) => (sees(key, workspaceId) ? Effect.void : Effect.fail(missing())))

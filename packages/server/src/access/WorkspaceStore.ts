@@ -132,9 +132,9 @@ export class WorkspaceStore extends Context.Service<
     ) => Effect.Effect<void, WorkspaceRemoval.WorkspaceInUse | WorkspaceNotFound | StorageError>
     /**
      * The workspace of a request: the one it names, or the caller's default (an ordinary key's own,
-     * or the default of a management key's organization; if a key is restricted to other workspaces,
-     * the first of those). Fails with {@link NotAMember} if the
-     * caller may not act there.
+     * or the default of a management key's organization; if a key is restricted to other
+     * workspaces, the first of those). Fails with {@link NotAMember} if the caller may not act
+     * there.
      */
     readonly resolve: (key: Key, workspaceId?: string) => Effect.Effect<Workspace, NotAMember | StorageError>
     /**

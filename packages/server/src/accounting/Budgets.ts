@@ -70,7 +70,8 @@ export const fromRow = (row: Row, now: number): Budget => {
 }
 
 /**
- * The start of the UTC day in which the last request of a budget was admitted. Null: there was none.
+ * The start of the UTC day in which the last request of a budget was admitted. Null: there was
+ * none.
  */
 export const lastDayOf = (row: Row): number | null => Dialect.int(row, "day_start") || null
 

@@ -119,7 +119,8 @@ export const make = (sql: SqlClient, random: SecureRandom["Service"]) => {
       workspaceId,
       amount,
       balance: after.balance,
-      // Once the row of the workspace is locked, so that entries are in the order of their balances.
+      // Once the row of the workspace is locked, so that entries are in the order of their
+      // balances.
       createdAt: yield* Clock.currentTimeMillis
     })
     yield* sql`INSERT INTO credit_ledger ${sql.insert(entry)}`

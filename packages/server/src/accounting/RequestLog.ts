@@ -3,8 +3,9 @@
  *
  * The log is read by the time of admission, newest first, from an index, or by the id of the
  * request, from another one. Other filters have no index, because each would slow down every paid
- * request. A page therefore looks at a limited number of entries, however few of them match, and says where to continue: after an entry of the
- * organization, or before a time. It never names an entry of another organization.
+ * request. A page therefore looks at a limited number of entries, however few of them match, and
+ * says where to continue: after an entry of the organization, or before a time. It never names an
+ * entry of another organization.
  */
 import type { Status } from "@model-gateway/core/Generations"
 import { Clock, Context, Duration, Effect, Layer } from "effect"

@@ -2,8 +2,8 @@
  * The changes that management keys and the command line have made.
  *
  * The list is read by time, newest first, or by what was changed, each from an index. Other filters
- * have none. A page therefore looks at a limited number of rows, however few of them match, and says
- * where to continue.
+ * have none. A page therefore looks at a limited number of rows, however few of them match, and
+ * says where to continue.
  */
 import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"

@@ -194,8 +194,8 @@ const makeShared = (bytes: number) => {
       }
 
       /**
-       * Waits until the key may have a body of this length in progress. Undefined: there is nothing to
-       * wait for.
+       * Waits until the key may have a body of this length in progress. Undefined: there is nothing
+       * to wait for.
        */
       const allow = (bodyBytes: number): Effect.Effect<void, BodyMemoryFull> | undefined => {
         const more = Math.min(bodyBytes, maxOfBody) * costPerByte - allowed

@@ -5,8 +5,8 @@ import { isSqlError } from "effect/sql/SqlError"
 import { fromSql } from "../storage/sql/StorageError.ts"
 
 /**
- * Runs the effect in a transaction. Database errors of the transaction are answered like those of its
- * statements.
+ * Runs the effect in a transaction. Database errors of the transaction are answered like those of
+ * its statements.
  */
 export const inTransaction = <A, E, R>(
   sql: SqlClient,

@@ -219,7 +219,8 @@ const make = Effect.gen(function* () {
         const last = Effect.succeed(
           lifecycle.isStopping ? HttpServerResponse.setHeader(response, "connection", "close") : response
         )
-        // Yield, so that responses of one tick are flushed together (decision 12), if there are more.
+        // Yield, so that responses of one tick are flushed together (decision 12), if there are
+        // more.
         const sent = inFlight === 0 ? last : Effect.andThen(Effect.yieldNow, last)
         return accessLog.wants(response.status)
           ? Effect.andThen(ended(record, request, response.status, seconds), sent)

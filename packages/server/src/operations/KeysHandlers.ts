@@ -308,7 +308,9 @@ const make = Effect.gen(function* () {
     return yield* listDescendants(parent, range)
   })
 
-  /** An ephemeral key of a key that the caller sees. Null: the hash is not that of an ephemeral key. */
+  /**
+   * An ephemeral key of a key that the caller sees. Null: the hash is not that of an ephemeral key.
+   */
   const findEphemeral = Effect.fnUntraced(function* (hash: string) {
     const descendant = yield* orUnavailable(ephemerals.get((yield* currentCaller).key.organizationId, hash))
     if (descendant !== null) yield* Permission.check(descendant.parent.workspaceId, missing)

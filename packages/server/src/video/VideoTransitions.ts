@@ -98,8 +98,8 @@ export interface VideoTransitions {
     cost?: MicroCredits.MicroCredits
   ) => Effect.Effect<VideoJob | null, StorageError>
   /**
-   * `failed`: releases the reservation. `error` is shown to the caller, `logged` (default: the same)
-   * in the request log.
+   * `failed`: releases the reservation. `error` is shown to the caller, `logged` (default: the
+   * same) in the request log.
    */
   readonly fail: (seen: Seen, error: string, logged?: string) => Effect.Effect<VideoJob | null, StorageError>
   /** `expired`: releases the reservation. */
