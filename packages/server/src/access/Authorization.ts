@@ -176,7 +176,9 @@ export const layerOperator = (options?: BootstrapOptions): Layer.Layer<Authoriza
       return Authorization.of({
         bearer: (httpEffect, { endpoint }) =>
           Effect.withFiber((fiber) => {
-            Context.getUnsafe(fiber.context, RequestContext).endpoint = endpoint
+            const record = Context.getUnsafe(fiber.context, RequestContext)
+            record.endpoint = endpoint
+            record.keyHash = key.hash
             const refusal = refusalOf(caller, Routes.of(endpoint))
             return refusal === undefined
               ? Effect.provideService(httpEffect, CurrentCaller, caller)

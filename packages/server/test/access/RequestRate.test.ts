@@ -46,6 +46,7 @@ const requestsFor = (
   listModelEndpoints: ["/api/v1/models/sandbox/bm25/endpoints", {}],
   listVideoModels: ["/api/v1/videos/models", {}],
   listProviders: ["/api/v1/providers", {}],
+  estimate: ["/api/v1/estimate", json({ operation: "rerank", request: {} })],
   createEphemeralKey: ["/api/v1/keys/ephemeral", { method: "POST" }]
 })
 
