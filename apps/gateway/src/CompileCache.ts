@@ -6,7 +6,7 @@
  * files. `NODE_COMPILE_CACHE` names another one, `NODE_DISABLE_COMPILE_CACHE=1` switches it off.
  */
 import { existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs"
-// Not by name: an older Node, which is told that it is too old, has no such name.
+// Not a named import: a Node that is too old has no such export, and has to be told so.
 import module from "node:module"
 import { homedir } from "node:os"
 import { join } from "node:path"

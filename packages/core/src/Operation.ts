@@ -37,8 +37,8 @@ export type Access = "any key" | "ordinary key" | "management key"
 /**
  * What a management key that is restricted to some workspaces gets of an operation:
  *
- * - `workspace`: the operation shows and changes only what is in these workspaces, or nothing that is
- *   of any workspace;
+ * - `workspace`: the operation shows and changes only what is in these workspaces, or what belongs
+ *   to none;
  * - `organization`: a 403.
  *
  * @category models

@@ -32,7 +32,7 @@ interface Started {
 interface Contender {
   readonly name: string
   readonly argumentsOf: (port: number, dataDir: string) => ReadonlyArray<string>
-  /** How long it is left alone after the first answer, in milliseconds. */
+  /** How long it is idle after the first answer, in milliseconds. */
   readonly idleTime: number
   readonly env?: NodeJS.ProcessEnv
 }

@@ -74,19 +74,25 @@ export class Activity extends Context.Service<
 
 const counters = ["requests", "failed", "cost_micro", "byok_micro", "prompt_tokens", "completion_tokens"]
 
-const sums = counters.map((counter) => `SUM(u.${counter}) AS ${counter}`).join(", ")
+/** The columns of the sums of rows of `usage_days u`. */
+export const sums = counters.map((counter) => `SUM(u.${counter}) AS ${counter}`).join(", ")
 
-const daySums = (row: Row): DaySums => ({
-  dayStart: Dialect.int(row, "day_start"),
-  model: Dialect.text(row, "model"),
-  provider: Dialect.text(row, "provider"),
-  workspaceId: Dialect.textOrNull(row, "workspace_id") ?? undefined,
+/** Reads {@link sums}. */
+export const sumsOf = (row: Row) => ({
   requests: Dialect.int(row, "requests"),
   failed: Dialect.int(row, "failed"),
   cost: MicroCredits.make(Dialect.int(row, "cost_micro")),
   byokCost: MicroCredits.make(Dialect.int(row, "byok_micro")),
   promptTokens: Dialect.int(row, "prompt_tokens"),
   completionTokens: Dialect.int(row, "completion_tokens")
+})
+
+const daySums = (row: Row): DaySums => ({
+  dayStart: Dialect.int(row, "day_start"),
+  model: Dialect.text(row, "model"),
+  provider: Dialect.text(row, "provider"),
+  workspaceId: Dialect.textOrNull(row, "workspace_id") ?? undefined,
+  ...sumsOf(row)
 })
 
 /** Makes the service over the database in the context. */

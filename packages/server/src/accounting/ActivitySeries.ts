@@ -13,6 +13,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import { sums, sumsOf } from "./Activity.ts"
 
 /** What has sums of its own. */
 export type Group = "key" | "user" | "workspace" | "model" | "provider" | "guardrail"
@@ -98,19 +99,10 @@ const columns = {
 const isSummed = ({ details, group, interval }: Filter): boolean =>
   interval === "day" && !details && group !== "user" && group !== "guardrail"
 
-const counters = ["requests", "failed", "cost_micro", "byok_micro", "prompt_tokens", "completion_tokens"]
-
-const sums = counters.map((counter) => `SUM(u.${counter}) AS ${counter}`).join(", ")
-
 const fromSums = (row: Row): Sums => ({
   start: Dialect.int(row, "day_start"),
   group: Dialect.text(row, "group_name"),
-  requests: Dialect.int(row, "requests"),
-  failed: Dialect.int(row, "failed"),
-  cost: MicroCredits.make(Dialect.int(row, "cost_micro")),
-  byokCost: MicroCredits.make(Dialect.int(row, "byok_micro")),
-  promptTokens: Dialect.int(row, "prompt_tokens"),
-  completionTokens: Dialect.int(row, "completion_tokens"),
+  ...sumsOf(row),
   details: undefined
 })
 
