@@ -93,11 +93,6 @@ export class RequestLog extends Context.Service<
 /** The number of entries that a page looks at. Reading them takes a few milliseconds. */
 const window = 2000
 
-/** A cursor that is a time: the page has the entries admitted before it. */
-const timeCursor = /^before:(\d{1,15})$/
-
-const before = (time: number): string => `before:${time}`
-
 /** Makes the request log over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -115,8 +110,8 @@ export const make = Effect.gen(function* () {
   }
 
   const placeOf = Effect.fnUntraced(function* (organizationId: string, after: string) {
-    const time = timeCursor.exec(after)?.[1]
-    if (time !== undefined) return { reservedAt: Number(time), id: "" }
+    const time = Page.timeOf(after)
+    if (time !== undefined) return { reservedAt: time, id: "" }
     const [row] = yield* sql`SELECT reserved_at FROM usage_ledger
       WHERE id = ${after} AND ${ofOrganization(organizationId)}`
     return row === undefined
@@ -173,7 +168,7 @@ export const make = Effect.gen(function* () {
       ORDER BY reserved_at DESC, id DESC LIMIT ${limit + 1}`
     const items = yield* Page.itemsOf(rows.slice(0, limit), entries.read)
     const last = rows[limit - 1]
-    const atEnd = end === undefined ? undefined : before(end)
+    const atEnd = end === undefined ? undefined : Page.beforeTime(end)
     return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : atEnd }
   }, mapSqlError("RequestLog.list"))
 

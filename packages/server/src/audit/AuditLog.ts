@@ -97,9 +97,6 @@ export const maxRows = 1_000_000
 /** The number of rows that a page looks at. */
 const window = 2000
 
-/** A cursor that is a time: the page has the changes before it. */
-const timeCursor = /^before:(\d{1,15})$/
-
 /** Makes the log over the database in the context. `limit` is the maximum number of rows. */
 export const make = Effect.fnUntraced(function* (limit: number) {
   const sql = yield* SqlClient
@@ -111,8 +108,8 @@ export const make = Effect.fnUntraced(function* (limit: number) {
   }, mapSqlError("AuditLog.write"))
 
   const placeOf = Effect.fnUntraced(function* (organizationId: string, after: string) {
-    const time = timeCursor.exec(after)?.[1]
-    if (time !== undefined) return { createdAt: Number(time), id: "" }
+    const time = Page.timeOf(after)
+    if (time !== undefined) return { createdAt: time, id: "" }
     const [row] = yield* sql`SELECT created_at FROM audit_log
       WHERE id = ${after} AND organization_id = ${organizationId}`
     return row === undefined
@@ -150,7 +147,7 @@ export const make = Effect.fnUntraced(function* (limit: number) {
       ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`
     const items = yield* Page.itemsOf(rows.slice(0, limit), table.read)
     const last = rows[limit - 1]
-    const atEnd = end === undefined ? undefined : `before:${end}`
+    const atEnd = end === undefined ? undefined : Page.beforeTime(end)
     return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : atEnd }
   }, mapSqlError("AuditLog.list"))
 

@@ -106,9 +106,6 @@ export const maxRows = 500_000
 /** The number of rows that a page looks at. */
 const window = 2000
 
-/** A cursor that is a time: the page has the requests before it. */
-const timeCursor = /^before:(\d{1,15})$/
-
 /** Postgres stores neither U+0000 nor half a character pair. */
 const storable = (text: string | null | undefined): string | null =>
   typeof text !== "string" ? null : text.toWellFormed().replaceAll("\u0000", "\ufffd")
@@ -145,8 +142,8 @@ export const make = Effect.fnUntraced(function* (limit: number) {
   const ofOrganization = (id: string) => sql`(organization_id = ${id} OR organization_id IS NULL)`
 
   const placeOf = Effect.fnUntraced(function* (organizationId: string, after: string) {
-    const time = timeCursor.exec(after)?.[1]
-    if (time !== undefined) return { createdAt: Number(time), id: "" }
+    const time = Page.timeOf(after)
+    if (time !== undefined) return { createdAt: time, id: "" }
     const [row] = yield* sql`SELECT created_at FROM rejected_requests
       WHERE id = ${after} AND ${ofOrganization(organizationId)}`
     return row === undefined
@@ -186,7 +183,7 @@ export const make = Effect.fnUntraced(function* (limit: number) {
       ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`
     const items = yield* Page.itemsOf(rows.slice(0, limit), table.read)
     const last = rows[limit - 1]
-    const atEnd = end === undefined ? undefined : `before:${end}`
+    const atEnd = end === undefined ? undefined : Page.beforeTime(end)
     return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : atEnd }
   }, mapSqlError("RejectedRequests.list"))
 

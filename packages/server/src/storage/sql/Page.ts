@@ -230,3 +230,12 @@ export const inWorkspaces = (
   where: Fragment,
   workspaceIds: ReadonlyArray<string> | undefined
 ): Fragment => (workspaceIds === undefined ? where : sql.and([where, sql.in("workspace_id", workspaceIds)]))
+
+/** A cursor that is a time: the page has what is older. */
+export const beforeTime = (time: number): string => `before:${time}`
+
+/** The time of a cursor that {@link beforeTime} made. Undefined for another cursor. */
+export const timeOf = (cursor: string): number | undefined => {
+  const time = /^before:(\d{1,15})$/.exec(cursor)?.[1]
+  return time === undefined ? undefined : Number(time)
+}
