@@ -1,0 +1,96 @@
+/** Requests to the gateway that served the page, and their errors. */
+
+/** The folder of the page: every address of the console is one segment below it. */
+export const base = new URL(".", location.href)
+
+/** A call that did not succeed. Its message is the gateway's sentence. */
+export class ApiError extends Error {
+  override readonly name = "ApiError"
+  /** The HTTP status. 0: no answer arrived. */
+  readonly status: number
+  /** The `x-request-id` of the answer. */
+  readonly requestId: string | undefined
+  /** `error.metadata.reason`. */
+  readonly reason: string | undefined
+  /** What is wrong with the fields of the request, by field. */
+  readonly issues: ReadonlyArray<Issue>
+
+  constructor(
+    message: string,
+    {
+      issues = [],
+      reason,
+      requestId,
+      status
+    }: {
+      readonly status: number
+      readonly requestId?: string | undefined
+      readonly reason?: string | undefined
+      readonly issues?: ReadonlyArray<Issue> | undefined
+    }
+  ) {
+    super(message)
+    this.status = status
+    this.requestId = requestId
+    this.reason = reason
+    this.issues = issues
+  }
+}
+
+/** A field of a request and what is wrong with it. */
+export interface Issue {
+  readonly path: ReadonlyArray<string | number>
+  readonly message: string
+}
+
+interface ErrorBody {
+  readonly error?: {
+    readonly message?: string
+    readonly metadata?: { readonly reason?: string; readonly issues?: ReadonlyArray<Issue> }
+  }
+}
+
+/**
+ * The JSON of an answer, taken to be what the contract says: the gateway that sent it served the
+ * page too.
+ */
+export const jsonOf = async <A>(response: Response): Promise<A> => {
+  const body: unknown = await response.json()
+  return body as A
+}
+
+const errorOf = async (response: Response): Promise<ApiError> => {
+  const requestId = response.headers.get("x-request-id") ?? undefined
+  const body = await jsonOf<ErrorBody>(response).catch(() => undefined)
+  const error = body?.error
+  return new ApiError(error?.message ?? `The gateway answered with status ${response.status}`, {
+    status: response.status,
+    requestId,
+    reason: error?.metadata?.reason,
+    issues: error?.metadata?.issues
+  })
+}
+
+const timeLimit = 30_000
+
+/**
+ * Sends a request to an address below the page's folder. Fails with an {@link ApiError}, or with an
+ * `AbortError` if `init.signal` aborts.
+ */
+export const send = async (address: URL, init: RequestInit): Promise<Response> => {
+  const limit = AbortSignal.timeout(timeLimit)
+  const response = await fetch(address, {
+    ...init,
+    credentials: "same-origin",
+    cache: "no-store",
+    signal: init.signal == null ? limit : AbortSignal.any([init.signal, limit])
+  }).catch((cause: unknown) => {
+    if (init.signal?.aborted === true) throw cause
+    const message = limit.aborted
+      ? `The gateway did not answer within ${timeLimit / 1000} seconds`
+      : "The gateway could not be reached. Check that it runs, and your connection"
+    throw new ApiError(message, { status: 0 })
+  })
+  if (!response.ok) throw await errorOf(response)
+  return response
+}

@@ -1,0 +1,116 @@
+/** The session of the person at the page. The cookie that stands for it cannot be read here. */
+import { ApiError, base, jsonOf, send } from "./http.ts"
+
+/** What a person may do. Each role includes those before it. */
+export type Role = "viewer" | "operator" | "admin"
+
+/** GET `/console/session`. */
+export interface Session {
+  /** `key`, `link`, `oidc` or `proxy`: how the person signed in. */
+  readonly kind: string
+  /** Who it is: the label of a key, the name of a person. */
+  readonly label: string
+  readonly role: Role
+  /** The workspaces that the session is restricted to. Null: all. */
+  readonly workspace_ids: ReadonlyArray<string> | null
+  readonly expires_at: string
+  readonly idle_expires_at: string
+  readonly reauthenticated_at: string
+}
+
+/** Why the page asks for a key. */
+export type Wanted = "signed out" | "confirm"
+
+/** What the sign-in dialog shows. */
+export interface State {
+  /** Undefined: not known yet. Null: signed out. */
+  readonly session: Session | null | undefined
+  /** Why the dialog is open. Undefined: it is closed. */
+  readonly wanted: Wanted | undefined
+}
+
+let state: State = { session: undefined, wanted: undefined }
+const listeners = new Set<() => void>()
+
+const set = (change: Partial<State>) => {
+  state = { ...state, ...change }
+  for (const listener of listeners) listener()
+}
+
+/** For `useSyncExternalStore`. */
+export const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** For `useSyncExternalStore`. */
+export const snapshot = (): State => state
+
+const address = new URL("session", base)
+const headers = { "x-model-gateway-console": "1" }
+
+let waiting:
+  | { readonly promise: Promise<void>; readonly resolve: () => void; readonly reject: (e: Error) => void }
+  | undefined
+
+/** Opens the sign-in dialog and waits until the person has signed in. One dialog serves all calls. */
+export const recover = (wanted: Wanted, signal?: AbortSignal): Promise<void> => {
+  waiting ??= Promise.withResolvers<void>()
+  // Who waits may have been aborted. The rejection then has no other observer.
+  waiting.promise.catch(() => {})
+  set(wanted === "signed out" ? { wanted, session: null } : { wanted })
+  const { promise } = waiting
+  if (signal === undefined) return promise
+  return Promise.race([
+    promise,
+    new Promise<never>((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true })
+    })
+  ])
+}
+
+const signedIn = async (response: Response) => {
+  const session = await jsonOf<Session>(response)
+  set({ session, wanted: undefined })
+  waiting?.resolve()
+  waiting = undefined
+}
+
+/** Finds out whether the cookie of an earlier visit still stands for a session. */
+export const resume = async (): Promise<void> => {
+  try {
+    await signedIn(await send(address, { headers }))
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error
+    set({ session: null, wanted: "signed out" })
+  }
+}
+
+/** Signs in. The key is sent once and kept nowhere. */
+export const signIn = async (credential: { readonly key: string } | { readonly token: string }): Promise<void> =>
+  signedIn(
+    await send(address, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify(credential)
+    })
+  )
+
+/** Closes the dialog that confirms a dangerous change. The change is not made. */
+export const cancel = (): void => {
+  waiting?.reject(new ApiError("Nothing was changed", { status: 0, reason: "canceled" }))
+  waiting = undefined
+  set({ wanted: state.session === null ? "signed out" : undefined })
+}
+
+/** Ends the session. What the page showed is gone. */
+export const signOut = async (): Promise<void> => {
+  await send(address, { method: "DELETE", headers })
+  location.assign(base)
+}
+
+/** Whether a role includes another one. */
+export const includes = (role: Role, other: Role): boolean => {
+  const order: ReadonlyArray<Role> = ["viewer", "operator", "admin"]
+  return order.indexOf(role) >= order.indexOf(other)
+}

@@ -1,0 +1,3 @@
+const Alerts = () => null
+
+export default Alerts

@@ -1,0 +1,3 @@
+const Audit = () => null
+
+export default Audit

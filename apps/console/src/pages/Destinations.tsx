@@ -1,0 +1,3 @@
+const Destinations = () => null
+
+export default Destinations

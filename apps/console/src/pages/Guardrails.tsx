@@ -1,0 +1,3 @@
+const Guardrails = () => null
+
+export default Guardrails

@@ -1,0 +1,3 @@
+const Keys = () => null
+
+export default Keys

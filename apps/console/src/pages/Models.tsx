@@ -1,0 +1,3 @@
+const Models = () => null
+
+export default Models

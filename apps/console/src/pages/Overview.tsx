@@ -1,0 +1,3 @@
+const Overview = () => null
+
+export default Overview

@@ -1,0 +1,3 @@
+const ProviderKeys = () => null
+
+export default ProviderKeys

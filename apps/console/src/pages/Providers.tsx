@@ -1,0 +1,3 @@
+const Providers = () => null
+
+export default Providers

@@ -1,0 +1,3 @@
+const Requests = () => null
+
+export default Requests

@@ -1,0 +1,3 @@
+const System = () => null
+
+export default System

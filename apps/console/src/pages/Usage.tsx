@@ -1,0 +1,3 @@
+const Usage = () => null
+
+export default Usage

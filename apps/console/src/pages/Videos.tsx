@@ -1,0 +1,3 @@
+const Videos = () => null
+
+export default Videos

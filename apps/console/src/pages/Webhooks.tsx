@@ -1,0 +1,3 @@
+const Webhooks = () => null
+
+export default Webhooks

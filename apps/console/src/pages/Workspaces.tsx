@@ -1,0 +1,3 @@
+const Workspaces = () => null
+
+export default Workspaces

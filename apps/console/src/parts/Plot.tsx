@@ -1,0 +1,125 @@
+/** Draws a chart with uPlot. */
+import { useEffect, useRef } from "react"
+import uPlot from "uplot"
+import "uplot/dist/uPlot.min.css"
+import type { ChartProps } from "./Chart.tsx"
+import { time } from "./format.ts"
+
+const height = 220
+
+const colorOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+
+/** The sums of each series and those before it, so that bars stand on each other. */
+const stacked = (series: ChartProps["series"], length: number): Array<Array<number>> => {
+  const sums = Array.from({ length }, () => 0)
+  return series.map(({ values }) => sums.map((sum, index) => (sums[index] = sum + (values[index] ?? 0))))
+}
+
+const draw = (
+  element: HTMLElement,
+  { format, kind, onRange, series, times }: ChartProps,
+  onHover: (index: number | undefined) => void
+): uPlot => {
+  const isBars = kind === "bars"
+  const seconds = times.map((at) => at / 1000)
+  const columns: Array<Array<number | null>> = isBars
+    ? stacked(series, times.length).toReversed()
+    : series.map(({ values }) => [...values])
+  const colors = series.map((_, index) => colorOf(`--series-${(index % 8) + 1}`))
+  const ordered = isBars ? colors.toReversed() : colors
+  const bars = uPlot.paths.bars?.({ size: [0.8, 48], gap: 1 })
+  const axis = { stroke: colorOf("--muted-solid"), grid: { stroke: colorOf("--line-solid"), width: 1 } }
+  const plot = new uPlot(
+    {
+      width: element.clientWidth,
+      height,
+      legend: { show: false },
+      tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), "Etc/UTC"),
+      cursor: { y: false, drag: { x: onRange !== undefined, setScale: false } },
+      scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+      axes: [axis, { ...axis, size: 64, values: (_, values) => values.map(format) }],
+      series: [
+        {},
+        ...ordered.map((stroke): uPlot.Series => ({
+          stroke,
+          width: isBars ? 0 : 2,
+          points: { show: !isBars && times.length < 3 },
+          ...(isBars && { fill: stroke }),
+          ...(isBars && bars !== undefined && { paths: bars })
+        }))
+      ],
+      hooks: {
+        setCursor: [(self) => onHover(self.cursor.idx ?? undefined)],
+        setSelect: [
+          (self) => {
+            const { left, width } = self.select
+            if (width < 4 || onRange === undefined) return
+            onRange(self.posToVal(left, "x") * 1000, self.posToVal(left + width, "x") * 1000)
+            self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+          }
+        ]
+      }
+    },
+    [seconds, ...columns],
+    element
+  )
+  return plot
+}
+
+const Plot = (props: ChartProps) => {
+  const element = useRef<HTMLDivElement>(null)
+  const tip = useRef<HTMLParagraphElement>(null)
+  useEffect(() => {
+    const place = element.current
+    if (place === null) return
+    const { format, series, times } = props
+    const onHover = (index: number | undefined) => {
+      const at = index === undefined ? undefined : times[index]
+      if (tip.current === null) return
+      tip.current.textContent =
+        at === undefined || index === undefined
+          ? ""
+          : [
+              `${time(new Date(at).toISOString()).slice(0, 16)} UTC`,
+              ...series.flatMap(({ name, values }) => {
+                const value = values[index]
+                return value == null || (value === 0 && series.length > 1) ? [] : [`${name}: ${format(value)}`]
+              })
+            ].join(" · ")
+    }
+    let plot = draw(place, props, onHover)
+    const again = () => {
+      plot.destroy()
+      plot = draw(place, props, onHover)
+    }
+    const resized = new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height }))
+    resized.observe(place)
+    // The canvas has the colors of the theme in it.
+    const theme = new MutationObserver(again)
+    theme.observe(document.documentElement, { attributeFilter: ["data-theme"] })
+    const system = matchMedia("(prefers-color-scheme: dark)")
+    system.addEventListener("change", again)
+    return () => {
+      system.removeEventListener("change", again)
+      theme.disconnect()
+      resized.disconnect()
+      plot.destroy()
+    }
+  }, [props])
+  const total = props.series.reduce((sum, { values }) => sum + values.reduce<number>((a, b) => a + (b ?? 0), 0), 0)
+  return (
+    <>
+      <div
+        ref={element}
+        className="plot"
+        role="img"
+        aria-label={`${props.label}. ${props.series.length} series, ${props.times.length} intervals, ${
+          props.kind === "bars" ? `${props.format(total)} in all` : "see the table for the figures"
+        }`}
+      />
+      <p ref={tip} className="tip figures" aria-hidden="true" />
+    </>
+  )
+}
+
+export default Plot

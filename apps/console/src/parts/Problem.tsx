@@ -1,0 +1,43 @@
+/** An error: what failed, the gateway's sentence, and the id to report. */
+import type { ReactNode } from "react"
+import { ApiError } from "../api/http.ts"
+import { Id } from "./Copy.tsx"
+import { Icon } from "./Icon.tsx"
+
+export const Problem = ({
+  children,
+  error,
+  what
+}: {
+  /** What failed, such as "The keys could not be read". */
+  readonly what: string
+  readonly error: Error
+  /** What the person can do. */
+  readonly children?: ReactNode
+}) => {
+  if (error instanceof ApiError && error.reason === "canceled") return null
+  const requestId = error instanceof ApiError ? error.requestId : undefined
+  return (
+    <div className="problem" role="alert">
+      <Icon name="warning" />
+      <div>
+        <strong>{what}.</strong> <span className="sentence">{error.message}</span>
+        {error instanceof ApiError && error.issues.length > 0 && (
+          <ul>
+            {error.issues.map(({ message, path }) => (
+              <li key={`${path.join(".")} ${message}`}>
+                <code>{path.join(".")}</code>: {message}
+              </li>
+            ))}
+          </ul>
+        )}
+        {requestId !== undefined && (
+          <p className="hint">
+            Request <Id id={requestId} what="the request id" full />
+          </p>
+        )}
+        {children}
+      </div>
+    </div>
+  )
+}
