@@ -1,7 +1,7 @@
 /** Draws a chart with uPlot. */
 import { useEffect, useRef } from "react"
 import uPlot from "uplot"
-import "uplot/dist/uPlot.min.css"
+import "./plot.css"
 import type { ChartProps } from "./Chart.tsx"
 import { time } from "./format.ts"
 

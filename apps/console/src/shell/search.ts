@@ -7,7 +7,6 @@ const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined
 
 const time = (value: unknown): string | undefined => {
-  /** Without what has no value, which is then not in the URL. */
   const when = text(value)
   return when === undefined || Number.isNaN(Date.parse(when)) ? undefined : new Date(when).toISOString()
 }
