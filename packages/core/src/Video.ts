@@ -23,7 +23,7 @@ import {
   Unauthorized
 } from "./GatewayError.ts"
 import { idempotencyHeaders } from "./internal/idempotencyHeaders.ts"
-import { Decimal, EndUser, HttpsUrl, ModelId, Page, Timestamp, VideoId, WorkspaceScope } from "./Identifiers.ts"
+import { Decimal, EndUser, HttpsUrl, KeyHash, ModelId, Page, Timestamp, VideoId, WorkspaceId } from "./Identifiers.ts"
 import { isMaxBytes, isMaxItems } from "./internal/bounds.ts"
 import { call } from "./internal/call.ts"
 import { download } from "./internal/download.ts"
@@ -349,20 +349,63 @@ const DecodedJob = Schema.Struct({
  */
 export type Job = { [Field in keyof typeof DecodedJob.Type]: (typeof DecodedJob.Type)[Field] }
 
+const listedFields = {
+  /** When it reached a final state, in ISO 8601 UTC. Null: it has not. */
+  finished_at: Schema.NullOr(Timestamp),
+  /** The workspace that pays. */
+  workspace_id: Schema.String,
+  /**
+   * The hash of the API key that pays: for an ephemeral key, its parent. Only for a management key.
+   */
+  key_hash: Schema.optionalKey(Schema.String),
+  /** The name of that API key, which may be deleted. Only for a management key. */
+  key_name: Schema.optionalKey(Schema.String)
+}
+
 /**
- * Jobs, newest first.
+ * A video job in a list: also when it ended, and who pays.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const ListedJob = Schema.Struct({ ...Job.fields, ...listedFields })
+
+const DecodedListedJob = Schema.Struct({
+  ...DecodedJob.fields,
+  ...listedFields,
+  finished_at: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  workspace_id: Schema.optionalKey(Schema.String)
+})
+
+/**
+ * A job of a list as the client returns it, from this service or another one.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type ListedJob = { [Field in keyof typeof DecodedListedJob.Type]: (typeof DecodedListedJob.Type)[Field] }
+
+/**
+ * Jobs, newest first. A page looks at a limited number of jobs, so a page of a filtered list may
+ * have fewer jobs than `limit`, or none. Continue with `next` as `after` until it is null.
  *
  * @category schemas
  * @since 0.1.0
  */
 export const JobList = Schema.Struct({
   /** The jobs of this page. */
-  data: Schema.Array(Job),
-  /** Whether older jobs follow. Ask for them with the last `id` as `after`. */
-  has_more: Schema.Boolean
+  data: Schema.Array(ListedJob),
+  /** Whether the list goes on after this page: `next` is not null. */
+  has_more: Schema.Boolean,
+  /** The `after` of the next page. Null on the last page. */
+  next: Schema.NullOr(VideoId)
 })
 
-const DecodedJobList = Schema.Struct({ ...JobList.fields, data: Schema.Array(DecodedJob) })
+const DecodedJobList = Schema.Struct({
+  ...JobList.fields,
+  data: Schema.Array(DecodedListedJob),
+  next: Schema.optionalKey(Schema.NullOr(Schema.String))
+})
 
 /**
  * @category models
@@ -467,10 +510,25 @@ export const listVideosOperation = Operation.make("listVideos", "GET", "/videos"
 export const listVideosEndpoint = Operation.endpoint(listVideosOperation, () => ({
   success: JobList,
   query: {
-    ...WorkspaceScope,
+    /**
+     * A workspace, or `all` that the key sees: those of the organization for a management key.
+     * Default: the caller's default workspace.
+     */
+    workspace_id: Schema.optionalKey(Schema.Union([Schema.Literal("all"), WorkspaceId])),
     /** Only jobs in this state. Default: jobs in any state. */
     status: Schema.optionalKey(Status),
-    /** The `id` of the last job of the previous page. Default: start with the newest job. */
+    /** Only jobs that the API key with this hash pays. */
+    key_hash: Schema.optionalKey(KeyHash),
+    /** Only jobs for this model. */
+    model: Schema.optionalKey(ModelId),
+    /** Jobs submitted at this time or later: ISO 8601, in UTC with `Z`. */
+    from: Schema.optionalKey(Timestamp),
+    /** Jobs submitted before this time: ISO 8601, in UTC with `Z`. */
+    to: Schema.optionalKey(Timestamp),
+    /**
+     * The `next` of the page before, or the `id` of a job. Default: the page starts with the newest
+     * job.
+     */
     after: Schema.optionalKey(VideoId),
     /** How many jobs to list, from 1 to 1000. Default: 100. */
     limit: Page.limit
@@ -479,7 +537,19 @@ export const listVideosEndpoint = Operation.endpoint(listVideosOperation, () => 
     summary: "List videos",
     example: {
       query: { status: "completed", limit: "20" },
-      response: { data: [completedExample()], has_more: false }
+      response: {
+        data: [
+          {
+            ...completedExample(),
+            finished_at: "2026-11-20T22:31:12.000Z",
+            workspace_id: "6b1f3c1e-3b0a-4c55-9f0e-2d5a7c9e1b11",
+            key_hash: "3f7a9c…",
+            key_name: "Studio"
+          }
+        ],
+        has_more: false,
+        next: null
+      }
     }
   }
 }))
@@ -600,15 +670,29 @@ export const submitVideo = (
  * @since 0.1.0
  */
 export interface ListOptions extends PageOptions {
-  /** Default: the workspace of the configuration, else the caller's default workspace. */
+  /**
+   * A workspace, or `all` that the key sees. Default: the workspace of the configuration, else the
+   * caller's default workspace.
+   */
   readonly workspace_id?: string | undefined
   /** Only jobs in this state. */
   readonly status?: Status | undefined
+  /** Only jobs that the API key with this hash pays. */
+  readonly key_hash?: string | undefined
+  /** Only jobs for this model. */
+  readonly model?: string | undefined
+  /** Jobs submitted at this time or later, in ISO 8601 with `Z`. */
+  readonly from?: string | undefined
+  /** Jobs submitted before this time. */
+  readonly to?: string | undefined
 }
 
 /**
  * Lists the video jobs of a workspace, newest first. A management key chooses a workspace of its
- * organization. An ephemeral key with `own_files` sees only its own jobs.
+ * organization, or `all`. An ephemeral key with `own_files` sees only its own jobs.
+ *
+ * @remarks
+ * A page may have fewer jobs than `limit`, or none, although more follow: see {@link JobList}.
  *
  * @category calls
  * @since 0.1.0

@@ -13,7 +13,7 @@ import type * as Trace from "@model-gateway/core/Trace"
 import type * as Transcription from "@model-gateway/core/Transcription"
 import type * as Video from "@model-gateway/core/Video"
 import * as Base64 from "effect/encoding/Base64"
-import { workspaceId, organizationId, fileId, videoId, timestamp } from "./internal/managementSamples.ts"
+import { keyHash, workspaceId, organizationId, fileId, videoId, timestamp } from "./internal/managementSamples.ts"
 import { sample } from "./internal/sample.ts"
 
 export * from "./internal/cohereSamples.ts"
@@ -243,8 +243,13 @@ export const videoJobs: { readonly [S in Video.Status]: typeof Video.Job.Type & 
  * @since 0.1.0
  */
 export const videoJobList: typeof Video.JobList.Type = {
-  data: [videoJobs.completed, videoJobs.failed],
-  has_more: false
+  data: [listedJob(videoJobs.completed), listedJob(videoJobs.failed)],
+  has_more: false,
+  next: null
+}
+
+function listedJob(job: typeof Video.Job.Type): typeof Video.ListedJob.Type {
+  return { ...job, finished_at: timestamp, workspace_id: workspaceId, key_hash: keyHash, key_name: "Studio" }
 }
 
 function job<S extends Video.Status>(status: S): typeof Video.Job.Type & { readonly status: S } {

@@ -33,7 +33,12 @@ const list = Operator.command(
       workspace_id: yield* Operator.optionalWorkspaceId(workspace),
       status: Option.getOrUndefined(status)
     }
-    const data = yield* Listed.newest(limit, 1000, (page) => gateway.listVideos({ ...filter, ...page }))
+    const data = yield* Operator.pages(limit, (after, left) =>
+      Effect.map(gateway.listVideos({ ...filter, after, limit: Math.min(left, 1000) }), ({ data, next = null }) => ({
+        data,
+        next
+      }))
+    )
     return Listed.answer(data, "There are no such video jobs.", {
       TIME: ({ created_at }) => created_at ?? "",
       MODEL: ({ model }) => model ?? "",

@@ -128,6 +128,11 @@ export class KeyStore extends Context.Service<
     readonly get: (organizationId: string, hash: string) => Effect.Effect<Key, KeyNotFound | StorageError>
     /** The organization's keys that are not deleted, newest first by default. */
     readonly list: (filter: KeyFilter, request?: Page.OffsetRequest) => Effect.Effect<KeyPage, StorageError>
+    /** The names of those of these keys that are the organization's, also deleted ones, by hash. */
+    readonly names: (
+      organizationId: string,
+      hashes: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyMap<string, string>, StorageError>
     /**
      * Applies the change and returns the updated key, unless `check` fails for the key before the
      * change.
@@ -258,6 +263,14 @@ export const make = Effect.gen(function* () {
     return { ...page, totalCount: counted === undefined ? 0 : Dialect.int(counted, "total_count") }
   }, mapSqlError("KeyStore.list"))
 
+  const names = Effect.fn("KeyStore.names")(function* (organizationId: string, hashes: ReadonlyArray<string>) {
+    const wanted = Array.from(new Set(hashes))
+    if (wanted.length === 0) return new Map<string, string>()
+    const rows = yield* sql`SELECT hash, name FROM keys
+      WHERE ${sql.in("hash", wanted)} AND organization_id = ${organizationId}`
+    return new Map(rows.map((row) => [Dialect.text(row, "hash"), Dialect.text(row, "name")]))
+  }, mapSqlError("KeyStore.names"))
+
   const update = Effect.fn("KeyStore.update")(
     function* <E>(
       organizationId: string,
@@ -333,6 +346,7 @@ export const make = Effect.gen(function* () {
     create,
     get: (organizationId, hash) => find(organizationId, hash).pipe(mapSqlError("KeyStore.get")),
     list,
+    names,
     update,
     remove,
     authenticate,

@@ -21,3 +21,9 @@ export const rejectUnknownCursor = <A, E, R>(list: Effect.Effect<A, E, R>) =>
     (error: E): error is Extract<E, UnknownCursor> => error instanceof UnknownCursor,
     () => Effect.fail(unknownCursor)
   )
+
+/** A page as the wire has it: its items, and the `after` of the next page. */
+export const toWire = <A, B>(
+  { items, next }: { readonly items: ReadonlyArray<A>; readonly next: string | undefined },
+  toItem: (item: A) => B
+) => ({ data: items.map(toItem), has_more: next !== undefined, next: next ?? null })

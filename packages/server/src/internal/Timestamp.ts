@@ -17,3 +17,17 @@ export const toMillis = (field: string, time: string): Effect.Effect<number, Bad
     ? Effect.fail(invalid([{ path: field, message: "Expected a time that exists" }]))
     : Effect.succeed(DateTime.toEpochMillis(parsed.value))
 }
+
+/**
+ * The epoch milliseconds of the bounds `from` and `to` of a list. Undefined: no bound. Fails with a
+ * 400 if there is no such time.
+ */
+export const toRange = Effect.fnUntraced(function* (query: {
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}) {
+  return {
+    from: query.from === undefined ? undefined : yield* toMillis("from", query.from),
+    to: query.to === undefined ? undefined : yield* toMillis("to", query.to)
+  }
+})

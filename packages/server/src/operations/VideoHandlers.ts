@@ -5,7 +5,7 @@
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { NotFound, phrases, TooManyRequests, Unauthorized } from "@model-gateway/core/GatewayError"
-import { isFinal, type ListOptions, type Request } from "@model-gateway/core/Video"
+import { isFinal, type ListedJob, type ListOptions, type Request } from "@model-gateway/core/Video"
 import { Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -13,7 +13,6 @@ import type { VideoOffer } from "@model-gateway/offers/Offer"
 import type { VideoRequest } from "@model-gateway/offers/Video"
 import { currentCaller, limitedTo } from "../access/Caller.ts"
 import * as Permission from "../access/Permission.ts"
-import type { Workspace } from "../access/Workspace.ts"
 import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 import * as CallbackUrl from "../http/CallbackUrl.ts"
 import * as RequestServices from "../http/RequestServices.ts"
@@ -23,6 +22,8 @@ import { ObjectStore } from "../objects/ObjectStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import { Lifecycle } from "../http/Lifecycle.ts"
+import * as Paging from "../http/Paging.ts"
+import * as Timestamp from "../internal/Timestamp.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import * as PaidWork from "../admission/PaidWork.ts"
 import type { Key } from "../access/Key.ts"
@@ -164,12 +165,38 @@ const make = Effect.gen(function* () {
       })
   )
 
-  const list = Effect.fnUntraced(function* (workspace: Workspace, { after, limit, status }: ListOptions) {
+  /** The jobs that a list is about. */
+  const scopeOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
     const caller = yield* currentCaller
-    const { hasMore, items } = yield* orUnavailable(
-      jobs.list(workspace.id, { status, ephemeralHash: limitedTo(caller) }, { after, limit })
-    )
-    return { data: items.map(toWire), has_more: hasMore }
+    const { isManagement, organizationId } = caller.key
+    if (workspaceId === "all" && isManagement) {
+      return { organizationId, workspaceIds: yield* Permission.callerWorkspaces }
+    }
+    const workspace = yield* workspaceOf(workspaceId === "all" ? undefined : workspaceId)
+    return { workspaceId: workspace.id, ephemeralHash: limitedTo(caller) }
+  })
+
+  const list = Effect.fnUntraced(function* (query: ListOptions) {
+    const { key } = yield* currentCaller
+    const filter = {
+      status: query.status,
+      keyHash: query.key_hash,
+      model: query.model,
+      ...(yield* Timestamp.toRange(query))
+    }
+    const page = yield* orUnavailable(jobs.list(yield* scopeOf(query.workspace_id), filter, query))
+    const hashes = page.items.map(({ keyHash }) => keyHash)
+    const names = key.isManagement ? yield* orUnavailable(keys.names(key.organizationId, hashes)) : undefined
+    return Paging.toWire(page, (job): typeof ListedJob.Type => {
+      const name = names?.get(job.keyHash)
+      return {
+        ...toWire(job),
+        finished_at: Timestamp.fromMillisOrNull(job.completedAt),
+        workspace_id: job.workspaceId,
+        ...(names === undefined ? {} : { key_hash: job.keyHash }),
+        ...(name === undefined ? {} : { key_name: name })
+      }
+    })
   })
 
   /** The wait ends when its key expires or is revoked. */
@@ -224,17 +251,15 @@ const make = Effect.gen(function* () {
     return toWire(job)
   })
 
-  return { submit, workspaceOf, list, find, get, content, cancel }
+  return { submit, list, find, get, content, cancel }
 })
 
 /** The `videos` group of the contract. */
-export const layer = RequestServices.group(make, ({ cancel, content, find, get, list, submit, workspaceOf }) =>
+export const layer = RequestServices.group(make, ({ cancel, content, find, get, list, submit }) =>
   HttpApiBuilder.group(GatewayApi, "videos", (handlers) =>
     handlers
       .handle("submitVideo", ({ headers, payload }) => submit(payload, headers["idempotency-key"]))
-      .handle("listVideos", ({ query }) =>
-        Effect.flatMap(workspaceOf(query.workspace_id), (workspace) => list(workspace, query))
-      )
+      .handle("listVideos", ({ query }) => list(query))
       .handle("getVideo", ({ params, query }) => Effect.flatMap(find(params.id), (job) => get(job, query.wait)))
       .handle("videoContent", ({ params, query, request }) =>
         Effect.flatMap(find(params.id), (job) => content(request, job, query.index ?? 0))

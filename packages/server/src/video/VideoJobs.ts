@@ -17,6 +17,7 @@ import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as JobStatus from "./JobStatus.ts"
 import { type Candidate, usesProviderKey } from "./VideoCandidate.ts"
 import { decodeRequest, fromRow, requestColumns, table, type VideoJob, VideoJobNotFound } from "./VideoJob.ts"
+import * as VideoJobId from "./VideoJobId.ts"
 import { VideoQueue } from "./VideoQueue.ts"
 import type { VideoSignals } from "./VideoSignals.ts"
 import type { DeliveryStore } from "../webhooks/DeliveryStore.ts"
@@ -39,11 +40,35 @@ export interface SubmitVideo {
   readonly lifetime: Duration.Duration
 }
 
-/** Selects jobs of a list. */
+/** Whose jobs a list has. */
+export type Scope =
+  | {
+      readonly workspaceId: string
+      /** Only those that this ephemeral key submitted. */
+      readonly ephemeralHash?: string | undefined
+    }
+  | {
+      readonly organizationId: string
+      /** Only those of these workspaces. Default: all. */
+      readonly workspaceIds?: ReadonlyArray<string> | undefined
+    }
+
+/** Selects jobs of a list. Times are epoch milliseconds. */
 export interface Filter {
   readonly status?: Status | undefined
-  /** Those that this ephemeral key submitted. */
-  readonly ephemeralHash?: string | undefined
+  readonly keyHash?: string | undefined
+  readonly model?: string | undefined
+  /** The first time of submission. */
+  readonly from?: number | undefined
+  /** The first time of submission that is too late. */
+  readonly to?: number | undefined
+}
+
+/** Jobs, newest first. */
+export interface JobPage {
+  readonly items: ReadonlyArray<VideoJob>
+  /** The `after` of the next page. Undefined if this is the last one. */
+  readonly next: string | undefined
 }
 
 /** What changes in a job between its submission and its end. */
@@ -74,14 +99,12 @@ export class VideoJobs extends Context.Service<
     ) => Effect.Effect<VideoJob, E | E2 | StorageError, R | R2>
     readonly get: (workspaceId: string, id: string) => Effect.Effect<VideoJob, VideoJobNotFound | StorageError>
     /**
-     * The jobs of a workspace, newest first. Identifiers start with their time, so a page follows
-     * `after` even if that job no longer exists.
+     * Jobs, newest first. Identifiers start with their time, so a page follows `after` even if that
+     * job no longer exists. Indexes have the jobs of a workspace, also by status or ephemeral key.
+     * Other filters have none: a page then looks at a limited number of jobs, however few of them
+     * match, and says where to continue.
      */
-    readonly list: (
-      workspaceId: string,
-      filter: Filter,
-      page: Page.Request
-    ) => Effect.Effect<Page.Page<VideoJob>, StorageError>
+    readonly list: (scope: Scope, filter: Filter, page: Page.Request) => Effect.Effect<JobPage, StorageError>
     /** A job of any workspace, or null. For workers. */
     readonly find: (id: string) => Effect.Effect<VideoJob | null, StorageError>
     /** What callers see change in these jobs of any workspace. A job that is gone has no entry. */
@@ -102,6 +125,9 @@ export class VideoJobs extends Context.Service<
   }
 >()("@model-gateway/server/video/VideoJobs") {}
 
+/** The number of jobs that a page looks at. */
+const window = 2000
+
 /** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -118,7 +144,7 @@ export const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const [first] = input.candidates
     const job: VideoJob = {
-      id: yield* nextId("video"),
+      id: yield* nextId(VideoJobId.prefix),
       workspaceId: input.owner.workspaceId,
       keyHash: input.owner.keyHash,
       ephemeralHash: input.ephemeralHash ?? null,
@@ -168,22 +194,60 @@ export const make = Effect.gen(function* () {
     return row === undefined ? yield* new VideoJobNotFound({ id }) : fromRow(row)
   }, mapSqlError("VideoJobs.get"))
 
-  /** The few jobs of an ephemeral key are read by their own index, not by that of the status. */
-  const isIn = (status: Status, ofEphemeral: boolean) =>
-    ofEphemeral ? sql`status || '' = ${status}` : sql`status = ${status}`
+  const ofOrganization = (id: string) =>
+    sql`EXISTS (SELECT 1 FROM workspaces o WHERE o.id = workspace_id AND o.organization_id = ${id})`
+
+  /** What an index finds of a list, and what each row is checked for. */
+  const conditionsOf = (scope: Scope, { from, keyHash, model, status, to }: Filter) => {
+    const isInStatus = status === undefined ? [] : [sql`status = ${status}`]
+    const checked = [
+      ...(keyHash === undefined ? [] : [sql`key_hash = ${keyHash}`]),
+      ...(model === undefined ? [] : [sql`model = ${model}`]),
+      ...(from === undefined ? [] : [sql`created_at >= ${from}`]),
+      ...(to === undefined ? [] : [sql`created_at < ${to}`])
+    ]
+    if ("organizationId" in scope) {
+      const ofScope = Page.inWorkspaces(sql, ofOrganization(scope.organizationId), scope.workspaceIds)
+      return { found: [], checked: [ofScope, ...isInStatus, ...checked] }
+    }
+    const ofWorkspace = sql`workspace_id = ${scope.workspaceId}`
+    return scope.ephemeralHash === undefined
+      ? { found: [ofWorkspace, ...isInStatus], checked }
+      : {
+          found: [ofWorkspace, sql`ephemeral_hash = ${scope.ephemeralHash}`],
+          // The few jobs of an ephemeral key are read by their own index, not by that of the status.
+          checked: status === undefined ? checked : [sql`status || '' = ${status}`, ...checked]
+        }
+  }
 
   const list = Effect.fn("VideoJobs.list")(function* (
-    workspaceId: string,
-    { ephemeralHash, status }: Filter,
+    scope: Scope,
+    filter: Filter,
     { after, limit = 100 }: Page.Request
   ) {
-    const rows = yield* sql`SELECT * FROM video_jobs WHERE ${sql.and([
-      sql`workspace_id = ${workspaceId}`,
-      ...(ephemeralHash === undefined ? [] : [sql`ephemeral_hash = ${ephemeralHash}`]),
-      ...(status === undefined ? [] : [isIn(status, ephemeralHash !== undefined)]),
-      ...(after === undefined ? [] : [sql`id < ${after}`])
-    ])} ORDER BY id DESC LIMIT ${limit + 1}`
-    return { items: yield* Page.itemsOf(rows.slice(0, limit), fromRow), hasMore: rows.length > limit }
+    const { from, to } = filter
+    const { checked, found } = conditionsOf(scope, filter)
+    // The time of submission is read a moment before that of the identifier.
+    const past = to === undefined ? VideoJobId.afterAll : VideoJobId.firstOf(to + 1000)
+    const isInRange = sql.and([
+      ...found,
+      // One bound: with two of them SQLite chooses an index that does not begin with the status.
+      sql`id < ${after !== undefined && after < past ? after : past}`,
+      ...(from === undefined ? [] : [sql`id >= ${VideoJobId.firstOf(from - 1000)}`])
+    ])
+    // Read first, so that jobs that are submitted meanwhile do not move the end of the page.
+    const [row] =
+      checked.length === 0
+        ? []
+        : yield* sql`SELECT id FROM video_jobs WHERE ${isInRange} ORDER BY id DESC LIMIT 1 OFFSET ${window - 1}`
+    // A time, because the job may be one that the caller does not see.
+    const end = row === undefined ? undefined : VideoJobId.timeOf(Dialect.text(row, "id"))
+    const isInWindow = end === undefined ? isInRange : sql.and([isInRange, sql`id >= ${end}`])
+    const rows = yield* sql`SELECT * FROM video_jobs WHERE ${sql.and([isInWindow, ...checked])}
+      ORDER BY id DESC LIMIT ${limit + 1}`
+    const items = yield* Page.itemsOf(rows.slice(0, limit), fromRow)
+    const last = rows[limit - 1]
+    return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : end }
   }, mapSqlError("VideoJobs.list"))
 
   const find = Effect.fn("VideoJobs.find")(function* (id: string) {

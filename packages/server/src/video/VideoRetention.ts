@@ -14,18 +14,13 @@ import * as Background from "../internal/Background.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import * as VideoJobId from "./VideoJobId.ts"
 
 /** The number of deleted rows. */
 export interface Deleted {
   readonly jobs: number
   readonly requests: number
 }
-
-/**
- * Sorts before every job identifier created at `time` or later. Identifiers start with their time
- * in 12 hex digits.
- */
-const firstIdOf = (time: number): string => `video_${time.toString(16).padStart(12, "0")}`
 
 /**
  * In milliseconds. A job that ended during its submission keeps its request for its worker, which
@@ -74,7 +69,7 @@ export const purge: Effect.Effect<Deleted, StorageError, SqlClient> = Effect.gen
       const end = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
       if (end < 0) return 0
       return yield* deleteSome(sql)(
-        sql`SELECT id FROM video_jobs WHERE id < ${firstIdOf(end + 1)} AND completed_at <= ${end}
+        sql`SELECT id FROM video_jobs WHERE id < ${VideoJobId.firstOf(end + 1)} AND completed_at <= ${end}
           ORDER BY id LIMIT ${Purge.atOnce}`
       )
     })

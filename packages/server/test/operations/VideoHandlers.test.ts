@@ -532,7 +532,7 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
         Effect.flatMap(ask(`/api/v1/videos?${query}`, { key: asked }), ({ text }) =>
           Schema.decodeUnknownEffect(Schema.fromJsonString(JobList))(text)
         )
-      expect(yield* page()).toEqual({ data: [], has_more: false })
+      expect(yield* page()).toEqual({ data: [], has_more: false, next: null })
       const ids: Array<string> = []
       const jobs = yield* scripted(
         rendering,
@@ -546,16 +546,32 @@ layer(gateway, { excludeTestServices: true })("videos over HTTP", (it) => {
 
       const all = yield* page()
       expect([idsOf(all), all.has_more]).toEqual([ids, false])
-      expect((yield* page("status=cancelled")).data).toEqual(cancelled)
+      const listed = (yield* page("status=cancelled")).data
+      expect(listed.map(({ finished_at: _end, workspace_id: _of, ...job }) => job)).toEqual(cancelled)
+      for (const job of listed) expect([job.workspace_id, typeof job.finished_at]).toEqual([workspaceId, "string"])
       expect(idsOf(yield* page("status=expired"))).toEqual([])
       const first = yield* page("limit=2")
-      expect([idsOf(first), first.has_more]).toEqual([ids.slice(0, 2), true])
+      expect([idsOf(first), first.has_more, first.next]).toEqual([ids.slice(0, 2), true, ids[1]])
       const rest = yield* page(`limit=2&after=${ids[1]}`)
       expect([idsOf(rest), rest.has_more]).toEqual([ids.slice(2), false])
 
       // The other workspace of the organization, for its management key and for an ordinary key.
       expect(idsOf(yield* page(`workspace_id=${workspaceId}`, managementKey))).toEqual(ids)
       expect(idsOf(yield* page("", managementKey))).not.toContain(ids[0])
+
+      // Who pays is for management keys only.
+      const everywhere = yield* page("workspace_id=all&limit=3", managementKey)
+      expect(idsOf(everywhere)).toEqual(ids)
+      const { key_hash: hash = "", key_name: name } = everywhere.data[0] ?? {}
+      expect([hash, name]).toEqual([expect.stringMatching(/^[\da-f]{64}$/), "other"])
+      expect(idsOf(yield* page(`workspace_id=all&key_hash=${hash}`, managementKey))).toEqual(ids)
+      expect(idsOf(yield* page(`key_hash=${"0".repeat(64)}`))).toEqual([])
+      expect(idsOf(yield* page("workspace_id=all"))).toEqual(ids)
+      expect(idsOf(yield* page("model=other/film"))).toEqual([])
+      expect(idsOf(yield* page("to=2020-01-01T00:00:00Z"))).toEqual([])
+      expect(idsOf(yield* page("from=2020-01-01T00:00:00Z"))).toEqual(ids)
+      const wrong = yield* refused(400, yield* ask("/api/v1/videos?from=2026-02-31T00:00:00Z&keyhash=x", { key }))
+      expect(wrong.message).toContain("keyhash")
       const { ordinaryKey } = yield* TestGateway.TestGateway
       expect((yield* ask(`/api/v1/videos?workspace_id=${workspaceId}`, { key: ordinaryKey })).status).toBe(403)
       expect((yield* ask("/api/v1/videos?status=done", { key })).status).toBe(400)

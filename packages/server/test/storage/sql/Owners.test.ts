@@ -17,6 +17,8 @@ const exceptions: Readonly<Record<string, ReadonlyArray<string>>> = {
   accounting: ["workspaces", "idempotency", "idempotency_bytes"],
   // One lookup, which identifies the database: objects/ is below access/.
   objects: ["organizations"],
+  // Lists of an organization find its workspaces.
+  video: ["workspaces"],
   // The log of events, which accounting/ appends to. Its reader is the outbox of events/.
   storage: ["events"]
 }
