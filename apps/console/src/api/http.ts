@@ -12,6 +12,8 @@ export class ApiError extends Error {
   readonly requestId: string | undefined
   /** `error.metadata.reason`. */
   readonly reason: string | undefined
+  /** Seconds after which the request may be repeated, if the gateway says so. */
+  readonly retryAfter: number | undefined
   /** What is wrong with the fields of the request, by field. */
   readonly issues: ReadonlyArray<Issue>
 
@@ -21,11 +23,13 @@ export class ApiError extends Error {
       issues = [],
       reason,
       requestId,
+      retryAfter,
       status
     }: {
       readonly status: number
       readonly requestId?: string | undefined
       readonly reason?: string | undefined
+      readonly retryAfter?: number | undefined
       readonly issues?: ReadonlyArray<Issue> | undefined
     }
   ) {
@@ -33,20 +37,26 @@ export class ApiError extends Error {
     this.status = status
     this.requestId = requestId
     this.reason = reason
+    this.retryAfter = retryAfter
     this.issues = issues
   }
 }
 
 /** A field of a request and what is wrong with it. */
 export interface Issue {
-  readonly path: ReadonlyArray<string | number>
+  /** Where it is, such as `documents.0.image`. Empty: the body as a whole. */
+  readonly path: string
   readonly message: string
 }
 
 interface ErrorBody {
   readonly error?: {
     readonly message?: string
-    readonly metadata?: { readonly reason?: string; readonly issues?: ReadonlyArray<Issue> }
+    readonly metadata?: {
+      readonly reason?: string
+      readonly issues?: ReadonlyArray<Issue>
+      readonly retry_after?: number
+    } | null
   }
 }
 
@@ -59,7 +69,8 @@ export const jsonOf = async <A>(response: Response): Promise<A> => {
   return body as A
 }
 
-const errorOf = async (response: Response): Promise<ApiError> => {
+/** The error that an answer with another status than 2xx is. Reads its body. */
+export const errorOf = async (response: Response): Promise<ApiError> => {
   const requestId = response.headers.get("x-request-id") ?? undefined
   const body = await jsonOf<ErrorBody>(response).catch(() => undefined)
   const error = body?.error
@@ -67,9 +78,14 @@ const errorOf = async (response: Response): Promise<ApiError> => {
     status: response.status,
     requestId,
     reason: error?.metadata?.reason,
+    retryAfter: error?.metadata?.retry_after,
     issues: error?.metadata?.issues
   })
 }
+
+/** No answer arrived. */
+export const unreachable = () =>
+  new ApiError("The gateway could not be reached. Check that it runs, and your connection", { status: 0 })
 
 const timeLimit = 30_000
 
@@ -86,10 +102,9 @@ export const send = async (address: URL, init: RequestInit): Promise<Response> =
     signal: init.signal == null ? limit : AbortSignal.any([init.signal, limit])
   }).catch((cause: unknown) => {
     if (init.signal?.aborted === true) throw cause
-    const message = limit.aborted
-      ? `The gateway did not answer within ${timeLimit / 1000} seconds`
-      : "The gateway could not be reached. Check that it runs, and your connection"
-    throw new ApiError(message, { status: 0 })
+    throw limit.aborted
+      ? new ApiError(`The gateway did not answer within ${timeLimit / 1000} seconds`, { status: 0 })
+      : unreachable()
   })
   if (!response.ok) throw await errorOf(response)
   return response

@@ -13,7 +13,7 @@ interface FieldProps {
 
 /** What the gateway says about a field. */
 export const issueOf = (error: Error | null | undefined, name: string): string | undefined =>
-  error instanceof ApiError ? error.issues.find(({ path }) => path[0] === name)?.message : undefined
+  error instanceof ApiError ? error.issues.find(({ path }) => path.split(".")[0] === name)?.message : undefined
 
 const Field = ({
   children,

@@ -25,8 +25,9 @@ export const Problem = ({
         {error instanceof ApiError && error.issues.length > 0 && (
           <ul>
             {error.issues.map(({ message, path }) => (
-              <li key={`${path.join(".")} ${message}`}>
-                <code>{path.join(".")}</code>: {message}
+              <li key={`${path} ${message}`}>
+                {path !== "" && <code>{path}: </code>}
+                {message}
               </li>
             ))}
           </ul>
