@@ -61,6 +61,8 @@ export interface Input<O extends Operation> {
   readonly params?: Params<O>
   readonly query?: Query<O>
   readonly payload?: Payload<O>
+  /** The `Idempotency-Key`: a repeated request with it makes the change once. */
+  readonly idempotencyKey?: string
 }
 
 /** An item of the answer of an operation that lists. */
@@ -69,6 +71,13 @@ export type Item<O extends ReadOperation> = Success<O> extends { readonly data: 
 /** The operations whose pages have a cursor. */
 export type PagedOperation = {
   [O in ReadOperation]: Success<O> extends { readonly data: ReadonlyArray<unknown>; readonly next: string | null }
+    ? O
+    : never
+}[ReadOperation]
+
+/** The operations whose pages have an offset. */
+export type OffsetOperation = {
+  [O in ReadOperation]: Success<O> extends { readonly data: ReadonlyArray<unknown>; readonly total_count: number }
     ? O
     : never
 }[ReadOperation]

@@ -7,6 +7,7 @@ interface AnyInput {
   readonly params?: unknown
   readonly query?: unknown
   readonly payload?: unknown
+  readonly idempotencyKey?: string
 }
 
 type Scalar = string | number | boolean
@@ -40,10 +41,14 @@ export const linkTo = <O extends ReadOperation>(operation: O, input: Input<O>): 
  */
 export const request = async (operation: Operation, input: AnyInput, signal?: AbortSignal): Promise<Response> => {
   const [method, path] = split(operation)
-  const { payload } = input
+  const { idempotencyKey, payload } = input
   const init: RequestInit = {
     method,
-    headers: { "x-model-gateway-console": "1", ...(payload !== undefined && { "content-type": "application/json" }) },
+    headers: {
+      "x-model-gateway-console": "1",
+      ...(payload !== undefined && { "content-type": "application/json" }),
+      ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey })
+    },
     ...(payload !== undefined && { body: JSON.stringify(payload) }),
     ...(signal !== undefined && { signal })
   }

@@ -3,7 +3,7 @@ import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClie
 import { useSyncExternalStore } from "react"
 import { call, request } from "./call.ts"
 import { jsonOf } from "./http.ts"
-import type { ChangeOperation, Input, Item, PagedOperation, Query, ReadOperation } from "./Contract.ts"
+import type { ChangeOperation, Input, Item, OffsetOperation, PagedOperation, Query, ReadOperation } from "./Contract.ts"
 import { includes, type Role, snapshot, subscribe } from "./session.ts"
 
 interface ReadOptions {
@@ -22,7 +22,8 @@ export const useRead = <O extends ReadOperation>(operation: O, input: Input<O> =
     ...options
   })
 
-interface PageOf<A> {
+/** A page of a list with a cursor. */
+export interface PageOf<A> {
   readonly data: ReadonlyArray<A>
   readonly next: string | null
 }
@@ -45,11 +46,48 @@ export const usePages = <O extends PagedOperation>(
   return { ...result, rows: result.data?.pages.flatMap(({ data }) => data) }
 }
 
+/** A page of a list with an offset. */
+export interface OffsetPageOf<A> {
+  readonly data: ReadonlyArray<A>
+  readonly total_count: number
+}
+
+/**
+ * Reads an operation whose pages have an offset. `rows` has those of all pages that were read, and
+ * `more` is what a table needs to read the next one.
+ */
+export const useOffsetPages = <O extends OffsetOperation>(
+  operation: O,
+  { params, query }: Pick<Input<O>, "params" | "query"> = {},
+  options: ReadOptions = {}
+) => {
+  const result = useInfiniteQuery({
+    queryKey: [operation, "offsets", params, query],
+    initialPageParam: 0,
+    queryFn: async ({ pageParam, signal }): Promise<OffsetPageOf<Item<O>>> =>
+      jsonOf(await request(operation, { params, query: { ...query, offset: pageParam } }, signal)),
+    getNextPageParam: ({ data, total_count }, pages) => {
+      const read = pages.reduce((sum, page) => sum + page.data.length, 0)
+      return data.length > 0 && read < total_count ? read : undefined
+    },
+    placeholderData: keepPreviousData,
+    ...options
+  })
+  return {
+    ...result,
+    rows: result.data?.pages.flatMap(({ data }) => data),
+    total: result.data?.pages.at(-1)?.total_count,
+    more: { hasMore: result.hasNextPage, isReading: result.isFetchingNextPage, read: () => result.fetchNextPage() }
+  }
+}
+
 /** Makes a change. Everything that is shown is read again after it. */
 export const useChange = <O extends ChangeOperation>(operation: O) => {
   const queries = useQueryClient()
   return useMutation({
     mutationFn: (input: Input<O>) => call(operation, input),
+    // An answer may have a secret.
+    gcTime: 0,
     onSuccess: () => queries.invalidateQueries()
   })
 }

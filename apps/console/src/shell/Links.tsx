@@ -1,0 +1,35 @@
+/** Links to what an id identifies, with its name. */
+import { useOffsetPages, useRead } from "../api/hooks.ts"
+import { shortId } from "../parts/format.ts"
+import { PageLink } from "./PageLink.tsx"
+
+/** A key by its hash. Without a name, the name is read. */
+export const KeyLink = ({ hash, name }: { readonly hash: string; readonly name?: string | undefined }) => {
+  const { data } = useRead("GET /keys/:hash", { params: { hash } }, { enabled: name === undefined })
+  return (
+    <PageLink page="keys" search={{ id: hash }}>
+      {name ?? data?.data.name ?? shortId(hash)}
+    </PageLink>
+  )
+}
+
+/** The first 100 guardrails, which is what the API gives at once. */
+export const useGuardrails = () => useOffsetPages("GET /guardrails", { query: { limit: 100 } })
+
+/** A guardrail by its id. */
+export const GuardrailLink = ({ id }: { readonly id: string }) => {
+  const known = useGuardrails().rows?.find((guardrail) => guardrail.id === id)
+  const { data } = useRead("GET /guardrails/:id", { params: { id } }, { enabled: known === undefined })
+  return (
+    <PageLink page="guardrails" search={{ id }}>
+      {known?.name ?? data?.data.name ?? shortId(id)}
+    </PageLink>
+  )
+}
+
+/** Who made a change: a key, the command line, or the gateway itself. */
+export const Actor = ({ actor, label }: { readonly actor: string | null; readonly label?: string | undefined }) => {
+  if (actor === null) return "The gateway"
+  if (actor === "operator") return "Command line"
+  return /^[0-9a-f]{64}$/.test(actor) ? <KeyLink hash={actor} /> : (label ?? actor)
+}
