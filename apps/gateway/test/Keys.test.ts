@@ -204,6 +204,26 @@ describe("keys", () => {
     expect(again.stderr).toBe("There is no such key.\n")
   })
 
+  it("rotates a key, which is then found by its hash and by its new secret", async () => {
+    const dataDir = await database()
+    const keys = async (...args: ReadonlyArray<string>) => {
+      const result = await run(["keys", ...args, "--data-dir", dataDir])
+      expect(result).toMatchObject({ code: 0, stderr: "" })
+      return result.stdout
+    }
+    const { data, key } = created(await keys("create", "--json"))
+    const rotated = await keys("rotate", data.hash.slice(0, 12))
+    expect(rotated).toContain("The earlier one is accepted beside it until")
+    const [second = ""] = keyForm.exec(rotated) ?? []
+    const third = created(await keys("rotate", second, "--grace", "0", "--json"))
+    expect(new Set([key, second, third.key]).size).toBe(3)
+    expect(third.data).toMatchObject({ hash: data.hash, label: `mg_sk_…${third.key.slice(-3)}` })
+    expect(await keys("show", third.key)).toContain(data.hash)
+    for (const grace of ["-1", "2592001", "soon"]) {
+      expect((await run(["keys", "rotate", data.hash, "--grace", grace, "--data-dir", dataDir])).code).toBe(2)
+    }
+  })
+
   it("revokes a key given by itself, and detects a mistyped one", async () => {
     const dataDir = await database()
     const { key } = created((await run(["keys", "create", "--json", "--data-dir", dataDir])).stdout)

@@ -180,6 +180,7 @@ describe("the commands of an operator", () => {
       const { id: event = "" } = delivery ?? {}
       expect(await json("webhooks", "show", event)).toMatchObject({ data: { id: event } })
       expect(await json("webhooks", "redeliver", event)).toMatchObject({ data: { id: event } })
+      expect(Created(await json("keys", "rotate", hash)).key).toMatch(/^mg_sk_/)
       await json("keys", "revoke", hash)
       const renamed = ["--slug", `${name}-2`, "--callback-url", "https://a.example/x", "--file-shape", "compat_a"]
       const workspace = { name: "A team", default_callback_url: "https://a.example/x", file_shape: "compat_a" }

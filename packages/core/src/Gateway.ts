@@ -174,6 +174,7 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     listKeys: method(Keys.listKeys),
     getKey: method(Keys.getKey),
     updateKey: method(Keys.updateKey),
+    rotateKey: method(Keys.rotateKey),
     deleteKey: method(Keys.deleteKey),
     createEphemeralKey: method(Keys.createEphemeralKey),
     assignKeys: method(Guardrails.assignKeys),

@@ -129,6 +129,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     Keys.listKeysEndpoint,
     Keys.getKeyEndpoint,
     Keys.updateKeyEndpoint,
+    Keys.rotateKeyEndpoint,
     Keys.deleteKeyEndpoint,
     Keys.createEphemeralKeyEndpoint
   )

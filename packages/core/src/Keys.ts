@@ -35,18 +35,21 @@ export const SpendingLimit = Schema.NullOr(
 
 /**
  * An API key's record. `hash` identifies the key. The key's secret text is returned only once, when
- * the key is created. Amounts are in credits (1 credit = 1 USD). Days, weeks and months are UTC
+ * the key is created or rotated. Amounts are in credits (1 credit = 1 USD). Days, weeks and months are UTC
  * periods: a week starts on Monday.
  *
  * @category schemas
  * @since 0.1.0
  */
 export const Key = Schema.Struct({
-  /** Identifies the key: the SHA-256 of its text, in 64 hexadecimal digits. */
+  /**
+   * Identifies the key: the SHA-256 of the text that it was created with, in 64 hexadecimal digits.
+   * It stays when the key is rotated.
+   */
   hash: Schema.String,
   /** The name that people chose for it. */
   name: Schema.String,
-  /** The key's prefix and its last three characters, such as `mg_sk_…a1Z`. */
+  /** The prefix and the last three characters of the key's newest text, such as `mg_sk_…a1Z`. */
   label: Schema.String,
   /** The key's workspace, whose credits it spends. */
   workspace_id: Schema.String,
@@ -271,6 +274,57 @@ const DecodedCreateResponse = Schema.Struct({ ...CreateResponse.fields, data: De
  */
 export type CreateResponse = {
   [Field in keyof typeof DecodedCreateResponse.Type]: (typeof DecodedCreateResponse.Type)[Field]
+}
+
+/**
+ * How to rotate a key.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const RotateRequest = Schema.Struct({
+  /**
+   * For how many seconds the present secret is still accepted beside the new one: from 0 to 2592000
+   * (30 days). Default: 86400 (24 hours). With 0 it ends at once, which is right for one that leaked.
+   */
+  grace_seconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2_592_000 })))
+})
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type RotateRequest = { [Field in keyof typeof RotateRequest.Type]: Written<typeof RotateRequest.Type, Field> }
+
+/**
+ * The key and its new secret text, which is never returned again.
+ *
+ * @remarks Read `key` with `Redacted.value`.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const RotateResponse = Schema.Struct({
+  /** The key's record. Only `label` and `updated_at` have changed. */
+  data: Key,
+  /** The new secret text, `mg_sk_…` or `mg_mk_…`. It is never returned again. */
+  key: Secret,
+  /** Until when the secret before it is accepted. Null: it has ended. */
+  previous_expires_at: Schema.NullOr(Timestamp)
+})
+
+const DecodedRotateResponse = Schema.Struct({
+  ...RotateResponse.fields,
+  data: DecodedKey,
+  previous_expires_at: orNull(Schema.String)
+})
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type RotateResponse = {
+  [Field in keyof typeof DecodedRotateResponse.Type]: (typeof DecodedRotateResponse.Type)[Field]
 }
 
 /**
@@ -607,7 +661,10 @@ export const getKeyOperation = Operation.make("getKey", "GET", "/keys/:hash", {
  */
 export const getKeyEndpoint = Operation.endpoint(getKeyOperation, () => ({
   success: Response,
-  params: key,
+  params: {
+    /** The hash that identifies the key, or the SHA-256 of any text that it has had since. */
+    hash: KeyHash
+  },
   reference: {
     summary: "Get a key",
     example: { params: exampleHash, response: { data: exampleOf() } }
@@ -640,6 +697,43 @@ export const updateKeyEndpoint = Operation.endpoint(updateKeyOperation, () => ({
       params: exampleHash,
       request: { disabled: true },
       response: { data: { ...exampleOf(), disabled: true } }
+    }
+  }
+}))
+
+/**
+ * @category operations
+ * @since 0.1.0
+ */
+export const rotateKeyOperation = Operation.make("rotateKey", "POST", "/keys/:hash/rotate", {
+  access: "management key",
+  role: "operator",
+  scope: "workspace",
+  idempotency: "by key",
+  success: DecodedRotateResponse,
+  error: managementErrors
+})
+
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
+export const rotateKeyEndpoint = Operation.endpoint(rotateKeyOperation, () => ({
+  success: RotateResponse,
+  params: key,
+  headers: idempotencyHeaders,
+  // Null: the request may have no body.
+  payload: [RotateRequest, Schema.Null],
+  reference: {
+    summary: "Rotate a key",
+    example: {
+      params: exampleHash,
+      request: { grace_seconds: 3600 },
+      response: {
+        data: { ...exampleOf(), label: "mg_sk_…b2Y", updated_at: "2026-11-28T12:00:00.000Z" },
+        key: "mg_sk_…",
+        previous_expires_at: "2026-11-28T13:00:00.000Z"
+      }
     }
   }
 }))
@@ -760,7 +854,8 @@ export const listKeys = (options?: ListOptions): Effect.Effect<ListResponse, Fai
   )
 
 /**
- * Returns a key's record, without its secret text.
+ * Returns a key's record, without its secret text. It finds the key by its hash, and by the SHA-256
+ * of any text that it has had since it was rotated.
  *
  * @category calls
  * @since 0.1.0
@@ -777,6 +872,37 @@ export const getKey = (hash: string): Effect.Effect<Key, Failure, GatewayClient>
  */
 export const updateKey = (hash: string, request: UpdateRequest): Effect.Effect<Key, Failure, GatewayClient> =>
   dataOf(call(updateKeyOperation, { params: { hash }, json: request }))
+
+/**
+ * Gives a key a new secret text, which only this response contains. The key keeps its hash, usage,
+ * limits, guardrail, files and ephemeral keys. The present secret is accepted until the grace ends,
+ * and any earlier one ends at once. Rotating an ephemeral key is a 400. Supports
+ * `Idempotency-Key`: a repeated request returns the same secret.
+ *
+ * @remarks
+ * A key that rotates itself with a grace of 0 cannot repeat a request whose response was lost.
+ *
+ * @example
+ * ```ts
+ * import { Gateway } from "@model-gateway/core"
+ * import { Effect, Redacted } from "effect"
+ *
+ * const renewed = Effect.gen(function*() {
+ *   const gateway = yield* Gateway.Gateway
+ *   const { key } = yield* gateway.rotateKey("9b74c9897bac770f…", { grace_seconds: 3600 })
+ *   return Redacted.value(key)
+ * })
+ * ```
+ *
+ * @category calls
+ * @since 0.1.0
+ */
+export const rotateKey = (
+  hash: string,
+  request: RotateRequest = {},
+  options?: CallOptions
+): Effect.Effect<RotateResponse, Failure, GatewayClient> =>
+  call(rotateKeyOperation, { ...options, params: { hash }, json: request })
 
 /**
  * Deletes a key permanently. The key and its ephemeral keys stop working at once.

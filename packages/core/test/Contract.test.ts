@@ -256,6 +256,7 @@ const bodies: ReadonlyArray<
     ["2026-11-20T22:30:00Z", "2026-11-20T22:30:00.123456789Z", null],
     ["2026-11-20", "2026-11-20T22:30:00", "2026-11-20T22:30:00+01:00", "soon", 0]
   ],
+  ["rotateKey", {}, "grace_seconds", [0, 2_592_000, undefined], [-1, 2_592_001, 1.5, "60", null]],
   ["createEphemeralKey", {}, "expires_in", [1, 900, undefined], [0, 901, -1, 1.5, "60", null]],
   [
     "createEphemeralKey",
@@ -460,7 +461,7 @@ describe("a parameter's bounds [spec C11 C12 J6 J9 O4 T1]", () => {
     ...["min_price", "max_price", "min_output_price", "max_output_price", "zdr", "region"].map(
       (name) => ["listModels", "query", name, [], ["0", "true", "eu"]] as const
     ),
-    ...["rerank", "transcribe", "submitVideo", "addCredits", "createKey", "uploadFile"].map(
+    ...["rerank", "transcribe", "submitVideo", "addCredits", "createKey", "rotateKey", "uploadFile"].map(
       (operation) =>
         [
           operation,

@@ -286,6 +286,7 @@ describe("the headers", () => {
       client.transcribe({ model: "m", file: new Uint8Array(1) }, { idempotencyKey }),
     submitVideo: (client, idempotencyKey) => client.submitVideo({ model: "m" }, { idempotencyKey }),
     addCredits: (client, idempotencyKey) => client.addCredits("w", { amount: 1 }, { idempotencyKey }),
+    rotateKey: (client, idempotencyKey) => client.rotateKey("h", {}, { idempotencyKey }),
     createKey: (client, idempotencyKey) => client.createKey({ name: "n" }, { idempotencyKey }),
     uploadFile: (client, idempotencyKey) =>
       client.uploadFile({ file: new Uint8Array(1), purpose: "p" }, { idempotencyKey })

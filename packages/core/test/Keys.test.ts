@@ -40,18 +40,29 @@ const key = {
 
 const responses = {
   createKey: { data: key, key: secret },
+  rotateKey: { data: key, key: secret, previous_expires_at: "2026-11-23T00:00:00Z" },
   createEphemeralKey: { key: secret, expires_at: "2026-11-22T00:15:00Z" }
 }
 
 const stub = Stub.make(({ url }) =>
-  Stub.json(url.pathname.endsWith("/ephemeral") ? responses.createEphemeralKey : responses.createKey)
+  Stub.json(
+    url.pathname.endsWith("/ephemeral")
+      ? responses.createEphemeralKey
+      : url.pathname.endsWith("/rotate")
+        ? responses.rotateKey
+        : responses.createKey
+  )
 )
 
 describe("a new key", () => {
   it.effect("is hidden from logs, consoles and JSON, and can be read", () =>
     Effect.gen(function* () {
       const gateway = yield* Gateway.Gateway
-      for (const created of [yield* gateway.createKey({ name: "n" }), yield* gateway.createEphemeralKey()]) {
+      for (const created of [
+        yield* gateway.createKey({ name: "n" }),
+        yield* gateway.rotateKey("h"),
+        yield* gateway.createEphemeralKey()
+      ]) {
         for (const shown of [JSON.stringify(created), inspect(created, { depth: Infinity, showHidden: true })]) {
           expect(shown).not.toContain(secret)
           expect(shown).toContain("<redacted>")

@@ -75,6 +75,7 @@ describe("the traits of the operations", () => {
       inAnyOrder([
         "createKey",
         "updateKey",
+        "rotateKey",
         "deleteKey",
         "createGuardrail",
         "updateGuardrail",
@@ -189,6 +190,7 @@ describe("the traits of the operations", () => {
         "transcribe",
         "submitVideo",
         "createKey",
+        "rotateKey",
         "addCredits"
       ])
     )

@@ -291,6 +291,7 @@ describe("the service's schemas decode what the client sends", () => {
     createEphemeralKey: (client, body) => client.createEphemeralKey(body),
     createKey: (client, body) => client.createKey(body),
     updateKey: (client, body) => client.updateKey("h", body),
+    rotateKey: (client, body) => client.rotateKey("h", body),
     createGuardrail: (client, body) => client.createGuardrail(body),
     updateGuardrail: (client, body) => client.updateGuardrail("g", body),
     createWorkspace: (client, body) => client.createWorkspace(body),

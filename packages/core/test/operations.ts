@@ -153,6 +153,7 @@ export const operations = {
     (client) => client.updateKey("hash", { disabled: true }),
     "data"
   ],
+  rotateKey: ["POST /api/v1/keys/:hash/rotate", 200, managing, "management key", (client) => client.rotateKey("hash")],
   deleteKey: [
     "DELETE /api/v1/keys/:hash",
     200,

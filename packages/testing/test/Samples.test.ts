@@ -73,6 +73,8 @@ const schemas = {
   key: Keys.Key,
   keyCreateRequest: Keys.CreateRequest,
   keyCreateResponse: Keys.CreateResponse,
+  keyRotateRequest: Keys.RotateRequest,
+  keyRotateResponse: Keys.RotateResponse,
   ephemeralKey: Keys.Key,
   ephemeralKeyRequest: Keys.EphemeralRequest,
   ephemeralKeyResponse: Keys.EphemeralResponse,

@@ -360,6 +360,50 @@ const update = Operator.command(
   ])
 )
 
+const rotate = Operator.command(
+  "rotate",
+  {
+    key: keyArgument,
+    grace: Flag.Int("grace").pipe(
+      Flag.withMetavar("seconds"),
+      Flag.withDescription(
+        "Seconds in which the present secret is accepted beside the new one, from 0 to 2592000, 30 days. Default: 86400, a day"
+      ),
+      Flag.filter(
+        (seconds) => seconds >= 0 && seconds <= 2_592_000,
+        () => "Expected a number of seconds from 0 to 2592000"
+      ),
+      Flag.withDefault(86_400)
+    )
+  },
+  Effect.fn("keys rotate")(function* ({ grace, key: text }) {
+    const { gateway } = yield* Operator.Target
+    const { hash } = yield* find(text)
+    const { data, key, previous_expires_at } = yield* orMissing(gateway.rotateKey(hash, { grace_seconds: grace }))
+    return {
+      json: { data, key: Redacted.value(key), previous_expires_at },
+      text: [
+        `The new secret of the key ${Output.printable(data.name)} is shown only once:`,
+        "",
+        `  ${Redacted.value(key)}`,
+        "",
+        previous_expires_at === null
+          ? "A running gateway rejects the earlier ones within 3 seconds."
+          : `The earlier one is accepted beside it until ${previous_expires_at}.`
+      ].join("\n")
+    }
+  })
+).pipe(
+  Command.withDescription(
+    "Replace the secret of a key, and print the new one, once. Its hash, usage, limits and files stay the same"
+  ),
+  Command.withShortDescription("Replace the secret of a key"),
+  Command.withExamples([
+    { command: "model-gateway keys rotate 3f9a1c0e", description: "Programs have a day to change over" },
+    { command: "model-gateway keys rotate 3f9a1c0e --grace 0", description: "The earlier secret leaked" }
+  ])
+)
+
 const revoke = Operator.command(
   "revoke",
   { key: keyArgument },
@@ -400,5 +444,5 @@ const generate = Command.make(
 /** The `keys` command. */
 export const command = Command.make("keys").pipe(
   Command.withDescription("Manage API keys"),
-  Command.withSubcommands([create, list, show, update, revoke, generate])
+  Command.withSubcommands([create, list, show, update, rotate, revoke, generate])
 )

@@ -327,7 +327,7 @@ export const make = Effect.gen(function* () {
       yield* sql`UPDATE keys SET ${assigned} WHERE ${sql.in("hash", some)}`
       yield* Effect.yieldNow
     }
-    yield* sql.afterCommit(Effect.forEach(hashes, callers.evict, { discard: true }))
+    yield* sql.afterCommit(callers.evict(hashes))
   })
 
   const assign = Effect.fn("GuardrailStore.assign")(

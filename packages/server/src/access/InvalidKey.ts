@@ -12,9 +12,10 @@ export type Owner = Pick<Key, "hash" | "workspaceId" | "organizationId">
  * - `checksum`: it has the format, but a wrong checksum: a typo
  * - `unknown`: no such key exists
  * - `deleted`, `disabled`, `expired`: the key existed but can no longer be used
+ * - `replaced`: the key was rotated, and this secret of it has ended
  */
 export class InvalidKey extends Data.TaggedError("InvalidKey")<{
-  readonly reason: "malformed" | "checksum" | "unknown" | "deleted" | "disabled" | "expired"
+  readonly reason: "malformed" | "checksum" | "unknown" | "deleted" | "disabled" | "expired" | "replaced"
   readonly message: string
   /** For an ephemeral key, its parent. Undefined: no such key is stored. */
   readonly owner: Owner | undefined
@@ -26,7 +27,8 @@ const sentences: Record<InvalidKey["reason"], string> = {
   unknown: "invalid API key",
   deleted: "invalid API key",
   disabled: "invalid API key: it is disabled",
-  expired: "invalid API key: it has expired"
+  expired: "invalid API key: it has expired",
+  replaced: "invalid API key: it was replaced by a newer one"
 }
 
 /** The error for a reason, and for a stored key its owner. */

@@ -8,7 +8,7 @@ import * as Table from "../storage/sql/Table.ts"
 
 /** The table `keys`. Times are epoch milliseconds. */
 class StoredKey extends Model.Class<StoredKey>("Key")({
-  /** SHA-256 of the key in lowercase hex. It identifies the key everywhere. */
+  /** SHA-256 of the first secret in lowercase hex. It identifies the key everywhere. */
   hash: Table.constant(Schema.String),
   organizationId: Table.constant(Schema.String),
   workspaceId: Table.constant(Schema.String),
@@ -18,8 +18,8 @@ class StoredKey extends Model.Class<StoredKey>("Key")({
   /** The user whose key made the assignment. Null: unknown. */
   guardrailAssignedBy: Table.nullable(Schema.String),
   name: Schema.String,
-  /** For example `mg_sk_…abc`. */
-  label: Table.constant(Schema.String),
+  /** That of the newest secret. For example `mg_sk_…abc`. */
+  label: Schema.String,
   isManagement: Table.constant(Table.Bit),
   /** What a management key may do. Another key has no use for it. */
   role: Table.oneOf(Role, "viewer"),

@@ -6,6 +6,9 @@
  * in this process takes effect immediately, one made in another process within that time. Expiry is
  * checked at every use.
  *
+ * A key that is rotated gets another secret and keeps its hash, which is that of its first secret.
+ * `key_secrets` says which secrets it has and when they end. A key that never was has no rows there.
+ *
  * An ephemeral key is looked up first, then its parent. Each has its own cache entry, so an
  * ephemeral key never has more rights than its parent.
  */
@@ -104,6 +107,20 @@ export interface CreatedKey {
   readonly key: Key
 }
 
+/** The new secret of a key that was rotated. `plain` is shown once and cannot be read again. */
+export interface RotatedKey extends CreatedKey {
+  /** Until when the secret before it is accepted, in epoch milliseconds. Null: it has ended. */
+  readonly previousEndsAt: number | null
+}
+
+/** How to rotate a key. */
+export interface RotateKey {
+  /** For how many milliseconds the present secret is still accepted. 0: it ends at once. */
+  readonly grace: number
+  /** The new secret. Default: a random one. */
+  readonly generated?: KeyFormat.GeneratedKey | undefined
+}
+
 /** The organization has no such key, or no longer has it (status 404). */
 export class KeyNotFound extends Data.TaggedError("KeyNotFound")<{
   readonly hash: string
@@ -124,7 +141,7 @@ export class KeyStore extends Context.Service<
     readonly create: (
       input: CreateKey
     ) => Effect.Effect<CreatedKey, ManagementKeyOfFreeTier | Workspace.WorkspaceNotFound | StorageError>
-    /** A key of the organization that is not deleted. */
+    /** A key of the organization that is not deleted, by its hash or by that of any of its secrets. */
     readonly get: (organizationId: string, hash: string) => Effect.Effect<Key, KeyNotFound | StorageError>
     /** The organization's keys that are not deleted, newest first by default. */
     readonly list: (filter: KeyFilter, request?: Page.OffsetRequest) => Effect.Effect<KeyPage, StorageError>
@@ -143,6 +160,17 @@ export class KeyStore extends Context.Service<
       change: UpdateKey,
       check?: (before: Key) => Effect.Effect<void, E>
     ) => Effect.Effect<Key, KeyNotFound | ManagementKeyOfFreeTier | StorageError | E>
+    /**
+     * Gives the key a new secret, unless `check` fails for it. Of its earlier secrets only the
+     * newest is still accepted, until the grace ends. The others end at once, so that at most two
+     * are valid.
+     */
+    readonly rotate: <E = never>(
+      organizationId: string,
+      hash: string,
+      options: RotateKey,
+      check?: (before: Key) => Effect.Effect<void, E>
+    ) => Effect.Effect<RotatedKey, KeyNotFound | StorageError | E>
     /**
      * Deletes the key permanently, unless `check` fails for it. The key and its ephemeral keys stop
      * working immediately; its usage is kept. Deleting it again fails with {@link KeyNotFound}.
@@ -180,12 +208,20 @@ export const make = Effect.gen(function* () {
   const limitOfKey = sql.literal(joinLimit)
   const limits = SpendingLimit.make(sql)
 
-  const find = Effect.fnUntraced(function* (organizationId: string, hash: string) {
+  const find = Effect.fnUntraced(function* (organizationId: string, hash: string, ofKey = sql`${hash}`) {
     const rows = yield* sql`SELECT ${columns} FROM keys k ${limitOfKey}
-      WHERE k.hash = ${hash} AND k.organization_id = ${organizationId} AND k.deleted_at IS NULL`
+      WHERE k.hash = ${ofKey} AND k.organization_id = ${organizationId} AND k.deleted_at IS NULL`
     const row = rows[0]
     return row === undefined ? yield* new KeyNotFound({ hash }) : keyRow(row)
   })
+
+  /** Like `find`, also by the hash of a secret. */
+  const findBySecret = (organizationId: string, hash: string) =>
+    find(
+      organizationId,
+      hash,
+      sql`COALESCE((SELECT key_hash FROM key_secrets WHERE hash = ${hash}), CAST(${hash} AS TEXT))`
+    )
 
   const create = Effect.fn("KeyStore.create")(
     function* (input: CreateKey) {
@@ -285,11 +321,45 @@ export const make = Effect.gen(function* () {
       const columns = tables.keys.update({ ...change, updatedAt: yield* Clock.currentTimeMillis })
       yield* sql`UPDATE keys SET ${sql.update(columns)} WHERE hash = ${hash}`
       yield* limits.update(hash, change)
-      yield* sql.afterCommit(callers.evict(hash))
+      yield* sql.afterCommit(callers.evict([hash]))
       return yield* find(organizationId, hash)
     },
     sql.withTransaction,
     mapSqlError("KeyStore.update")
+  )
+
+  const rotate = Effect.fn("KeyStore.rotate")(
+    function* <E>(
+      organizationId: string,
+      hash: string,
+      { generated: given, grace }: RotateKey,
+      check: (before: Key) => Effect.Effect<void, E> = () => Effect.void
+    ) {
+      yield* Dialect.lock(sql, sql`SELECT 1 FROM keys WHERE hash = ${hash}`)
+      const before = yield* find(organizationId, hash)
+      yield* check(before)
+      const generated = given ?? (yield* KeyFormat.generate(random, before.isManagement ? "management" : "ordinary"))
+      const now = yield* Clock.currentTimeMillis
+      const endsAt = now + grace
+      // The row of the first secret stays: without it, the hash of the key would be accepted again.
+      yield* sql`DELETE FROM key_secrets WHERE key_hash = ${hash} AND hash <> ${hash} AND ends_at IS NOT NULL`
+      yield* sql`UPDATE key_secrets SET ends_at = ${now} WHERE hash = ${hash} AND ends_at > ${now}`
+      yield* sql`INSERT INTO key_secrets ${sql.insert({ hash, key_hash: hash, ends_at: null })}
+        ON CONFLICT (hash) DO NOTHING`
+      yield* sql`UPDATE key_secrets SET ends_at = ${endsAt} WHERE key_hash = ${hash} AND ends_at IS NULL`
+      yield* sql`INSERT INTO key_secrets ${sql.insert({ hash: generated.hash, key_hash: hash, ends_at: null })}`
+      yield* sql`UPDATE keys SET ${sql.update(tables.keys.update({ label: generated.label, updatedAt: now }))}
+        WHERE hash = ${hash}`
+      yield* sql.afterCommit(callers.evict([hash]))
+      const rotated: RotatedKey = {
+        plain: generated.key,
+        key: yield* find(organizationId, hash),
+        previousEndsAt: grace > 0 ? endsAt : null
+      }
+      return rotated
+    },
+    sql.withTransaction,
+    mapSqlError("KeyStore.rotate")
   )
 
   const remove = Effect.fn("KeyStore.remove")(
@@ -305,14 +375,20 @@ export const make = Effect.gen(function* () {
       WHERE hash = ${hash} AND organization_id = ${organizationId} AND deleted_at IS NULL RETURNING hash`
       if (rows.length === 0) return yield* new KeyNotFound({ hash })
       yield* ephemerals.removeAllOf(hash)
-      yield* sql.afterCommit(callers.evict(hash))
+      yield* sql.afterCommit(callers.evict([hash]))
     },
     sql.withTransaction,
     mapSqlError("KeyStore.remove")
   )
 
-  const usable = Effect.fnUntracedEager(function* (hash: string) {
-    const caller = yield* callers.get(hash)
+  /**
+   * The caller of a key's hash. With `isSecret`, of the hash of a secret, which must not have ended.
+   */
+  const usable = Effect.fnUntracedEager(function* (hash: string, isSecret = false) {
+    const { caller, secretEndsAt } = yield* callers.get(hash)
+    if (isSecret && secretEndsAt !== null && secretEndsAt <= (yield* Clock.currentTimeMillis)) {
+      return yield* invalid("replaced", caller.key)
+    }
     if (caller.key.disabled) return yield* invalid("disabled", caller.key)
     const { expiresAt } = caller.key
     if (expiresAt !== null && expiresAt <= (yield* Clock.currentTimeMillis)) {
@@ -325,7 +401,7 @@ export const make = Effect.gen(function* () {
     const ephemeral = yield* ephemerals.find(hash)
     if (ephemeral === null) return yield* invalid("unknown")
     if (ephemeral.expiresAt <= (yield* Clock.currentTimeMillis)) {
-      return yield* invalid("expired", (yield* callers.get(ephemeral.parentHash)).key)
+      return yield* invalid("expired", (yield* callers.get(ephemeral.parentHash)).caller.key)
     }
     const parent = yield* usable(ephemeral.parentHash)
     const caller: Caller = { ...parent, ephemeral }
@@ -336,7 +412,7 @@ export const make = Effect.gen(function* () {
     const parsed = KeyFormat.parse(Redacted.value(plain))
     if (Result.isFailure(parsed)) return yield* invalid(parsed.failure)
     const { hash, kind } = parsed.success
-    return yield* kind === "ephemeral" ? usableEphemeral(hash) : usable(hash)
+    return yield* kind === "ephemeral" ? usableEphemeral(hash) : usable(hash, true)
   })
 
   const refresh = ({ ephemeral, key }: Caller) =>
@@ -344,10 +420,11 @@ export const make = Effect.gen(function* () {
 
   return KeyStore.of({
     create,
-    get: (organizationId, hash) => find(organizationId, hash).pipe(mapSqlError("KeyStore.get")),
+    get: (organizationId, hash) => findBySecret(organizationId, hash).pipe(mapSqlError("KeyStore.get")),
     list,
     names,
     update,
+    rotate,
     remove,
     authenticate,
     refresh

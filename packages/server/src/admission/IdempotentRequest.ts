@@ -30,7 +30,7 @@ export interface OnceOptions<A> {
    * Makes the body in wire format of an encoded one, for an answer whose body is not stored as it
    * is, because it contains a secret. Default: it is in wire format.
    */
-  readonly restore?: ((encoded: string) => Effect.Effect<string>) | undefined
+  readonly restore?: ((encoded: string) => Effect.Effect<string, BadRequest>) | undefined
 }
 
 /**
@@ -62,7 +62,7 @@ export const once = <A, E, R>(
   effect: (keep: Keep<A>) => Effect.Effect<A, E, R>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> => {
   const toAnswer = (value: A): Idempotency.Answer => ({ status, headers: {}, body: encode(value) })
-  const respond = (answer: Idempotency.Answer): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
+  const respond = (answer: Idempotency.Answer): Effect.Effect<HttpServerResponse.HttpServerResponse, BadRequest> =>
     Effect.map(restored(answer.body), (body) =>
       HttpServerResponse.text(body, {
         status: answer.status,

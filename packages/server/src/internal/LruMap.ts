@@ -11,12 +11,14 @@
  * entry is the one to evict.
  */
 
-/** A bounded map. Every operation takes constant time. */
+/** A bounded map. Every operation but `deleteWhere` takes constant time. */
 export interface LruMap<K, V> {
   /** Returns the value and marks it as used. */
   readonly get: (key: K) => V | undefined
   readonly set: (key: K, value: V) => void
   readonly delete: (key: K) => void
+  /** Deletes the entries whose value is one of these. It looks at each entry. */
+  readonly deleteWhere: (isDeleted: (value: V) => boolean) => void
   readonly clear: () => void
 }
 
@@ -43,6 +45,9 @@ export const make = <K, V>(capacity: number): LruMap<K, V> => {
       entries.set(key, value)
     },
     delete: (key) => void entries.delete(key),
+    deleteWhere: (isDeleted) => {
+      for (const [key, value] of entries) if (isDeleted(value)) entries.delete(key)
+    },
     clear: () => entries.clear()
   }
 }

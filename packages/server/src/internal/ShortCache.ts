@@ -17,6 +17,8 @@ export interface ShortCache<A, E> {
    */
   readonly get: (key: string) => Effect.Effect<A, E>
   readonly evict: (key: string) => Effect.Effect<void>
+  /** Evicts the entries whose value is one of these. It looks at each entry. */
+  readonly evictWhere: (isEvicted: (value: A) => boolean) => Effect.Effect<void>
   readonly evictAll: Effect.Effect<void>
 }
 
@@ -62,6 +64,13 @@ export const make = Effect.fnUntraced(function* <A, E>(
         evictions++
         entries.delete(key)
         return Cache.invalidate(lookups, key)
+      }),
+    evictWhere: (isEvicted) =>
+      Effect.suspend(() => {
+        evictions++
+        entries.deleteWhere(({ value }) => isEvicted(value))
+        // It is not known yet what they return.
+        return Cache.invalidateAll(lookups)
       }),
     evictAll: Effect.suspend(() => {
       evictions++

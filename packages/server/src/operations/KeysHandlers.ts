@@ -96,19 +96,19 @@ const checkPermission = (caller: Key, permission: Permission.Permission): Effect
         )
 
 /** What the audit log has of a key: all but what it has used. */
-const recordOf = (key: Key) => {
-  const unused = Budgets.unused({ ...key, includeByok: key.includeByokInLimit })
-  return Object.fromEntries(
-    Object.entries(KeyResponses.listedWith(key, unused, null)).filter(
-      ([name]) => !/usage|remaining|last_used/.test(name)
-    )
-  )
-}
+const withoutUse = (key: typeof Keys.Key.Type) =>
+  Object.fromEntries(Object.entries(key).filter(([name]) => !/usage|remaining|last_used|^ephemeral_keys$/.test(name)))
+
+const recordOf = (key: Key) =>
+  withoutUse(KeyResponses.listedWith(key, Budgets.unused({ ...key, includeByok: key.includeByokInLimit }), null))
 
 const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such key` } })
 
 /** Default and longest lifetime of an ephemeral key, in seconds. */
 const maxLifetimeSeconds = 900
+
+/** How long the secret before a rotation is accepted by default. */
+const defaultGraceSeconds = 86_400
 
 const cannotCreate = new Forbidden({
   error: {
@@ -150,6 +150,41 @@ const Created = Schema.fromJsonString(
 const encodeCreated = Schema.encodeSync(Created)
 
 const decodeCreated = Schema.decodeSync(Created)
+
+/** The answer of a rotation as it is stored: with the salt of the secret text, and its hash. */
+const Rotated = Schema.fromJsonString(
+  Schema.Struct({
+    data: Keys.Key,
+    salt: Schema.String,
+    secretHash: Schema.String,
+    previous_expires_at: Schema.NullOr(Schema.String)
+  })
+)
+
+const encodeRotated = Schema.encodeSync(Rotated)
+
+const decodeRotated = Schema.decodeSync(Rotated)
+
+const ofOtherSecret = invalidField(
+  "idempotency-key",
+  "Expected the secret of this key that the first request was sent with: only with it can the secret in the answer be shown again"
+)
+
+/**
+ * The secret text in a stored answer. Fails if the caller's key was rotated since, and the request
+ * is sent with another secret than the first one.
+ */
+const restored = Effect.fnUntraced(function* (
+  token: Redacted.Redacted<string>,
+  {
+    data,
+    salt,
+    secretHash
+  }: { readonly data: typeof Keys.Key.Type; readonly salt: string; readonly secretHash: string }
+) {
+  const { hash, key } = yield* DerivedKey.make(token, salt, kindOf(data.is_management_key))
+  return hash === secretHash ? Redacted.value(key) : yield* ofOtherSecret
+})
 
 const kindOf = (isManagement: boolean | undefined) => (isManagement === true ? "management" : "ordinary")
 
@@ -241,8 +276,8 @@ const make = Effect.gen(function* () {
         encode: encodeCreated,
         restore: (stored) => {
           const { data, salt } = decodeCreated(stored)
-          return Effect.map(DerivedKey.make(token, salt, kindOf(data.is_management_key)), ({ key }) =>
-            JSON.stringify({ data, key: Redacted.value(key) })
+          return Effect.map(restored(token, { data, salt, secretHash: data.hash }), (key) =>
+            JSON.stringify({ data, key })
           )
         }
       },
@@ -371,6 +406,54 @@ const make = Effect.gen(function* () {
     return { data: yield* toWire(key) }
   })
 
+  const rotate = Effect.fnUntraced(function* (
+    hash: string,
+    { grace_seconds = defaultGraceSeconds }: typeof Keys.RotateRequest.Type,
+    idempotencyKey: string | undefined
+  ) {
+    const { key: caller } = yield* currentCaller
+    const token = yield* HttpApiBuilder.securityDecode(Authorization.security.bearer)
+    const rotated = Effect.gen(function* () {
+      const { isManagement } = yield* found(caller.organizationId, hash)
+      const salt = yield* DerivedKey.salt(random)
+      const generated = yield* DerivedKey.make(token, salt, kindOf(isManagement))
+      const { key, previousEndsAt } = yield* orUnavailable(
+        keys.rotate(caller.organizationId, hash, { grace: grace_seconds * 1000, generated }, (key) =>
+          checkChange(caller, key)
+        )
+      ).pipe(Effect.catchTag("KeyNotFound", () => Effect.fail(missing())))
+      return {
+        data: yield* toWire(key),
+        salt,
+        secretHash: generated.hash,
+        previous_expires_at: Timestamp.fromMillisOrNull(previousEndsAt)
+      }
+    })
+    const after = ({ data, previous_expires_at }: Effect.Success<typeof rotated>) => ({
+      ...withoutUse(data),
+      grace_seconds,
+      previous_expires_at
+    })
+    return yield* IdempotentRequest.onceInTransaction(
+      services,
+      {
+        operation: "rotateKey",
+        idempotencyKey,
+        payload: Effect.succeed([hash, String(grace_seconds)]),
+        encode: encodeRotated,
+        restore: (encoded) => {
+          const stored = decodeRotated(encoded)
+          const { data, previous_expires_at } = stored
+          return Effect.map(restored(token, stored), (key) => JSON.stringify({ data, key, previous_expires_at }))
+        }
+      },
+      Effect.gen(function* () {
+        if ((yield* findEphemeral(hash)) !== null) return yield* cannotChange
+        return yield* audited({ kind: "key", before: recorded(hash), after }, rotated)
+      })
+    )
+  })
+
   const remove = Effect.fnUntraced(function* (hash: string) {
     const { key: caller } = yield* currentCaller
     const { organizationId } = caller
@@ -389,7 +472,7 @@ const make = Effect.gen(function* () {
     return { deleted: true as const }
   })
 
-  return { create, createEphemeral, callerKey, list, get, update, remove }
+  return { create, createEphemeral, callerKey, list, get, update, rotate, remove }
 })
 
 /** The `keys` group of the contract. */
@@ -403,6 +486,9 @@ export const layer = RequestServices.group(make, (keys) =>
       .handle("listKeys", ({ query }) => keys.list(query))
       .handle("getKey", ({ params }) => keys.get(params.hash))
       .handle("updateKey", ({ params, payload }) => keys.update(params.hash, payload))
+      .handle("rotateKey", ({ headers, params, payload }) =>
+        keys.rotate(params.hash, payload ?? {}, headers["idempotency-key"])
+      )
       .handle("deleteKey", ({ params }) => keys.remove(params.hash))
   )
 )

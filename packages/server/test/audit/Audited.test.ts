@@ -53,6 +53,7 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
       yield* send("/workspaces/audited/credits", { amount: 2, note: "gift" })
       const hash = named(yield* send("/keys", { name: "k", limit: 5 }))
       yield* change(`/keys/${hash}`, { name: "l", disabled: true })
+      yield* send(`/keys/${hash}/rotate`, { grace_seconds: 60 })
       const guardrail = named(yield* send("/guardrails", { name: "g" }))
       yield* change(`/guardrails/${guardrail}`, { allowed_models: ["a/b"] })
       yield* send(`/guardrails/${guardrail}/assignments/keys`, { key_hashes: [hash] })
@@ -116,6 +117,12 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
         before: { name: "k", disabled: false },
         after: { name: "l", disabled: true }
       })
+      const rotated = entryOf("rotateKey")
+      expect(rotated).toMatchObject({ target_id: hash, after: { grace_seconds: 60 } })
+      expect([rotated?.before, rotated?.after].map((fields) => Object.keys(fields ?? {}).toSorted())).toEqual([
+        ["label"],
+        ["grace_seconds", "label", "previous_expires_at"]
+      ])
       expect(entryOf("createKey")).toMatchObject({ before: null, after: { hash, name: "k", limit: 5 } })
       expect(entryOf("deleteGuardrail")).toMatchObject({
         target_id: guardrail,

@@ -45,8 +45,10 @@ describe("ShortCache", () => {
       yield* Effect.forEach(["a", "b"], cache.get)
       yield* cache.evict("a")
       expect([yield* cache.get("a"), yield* cache.get("b")]).toEqual(["a 3", "b 2"])
+      yield* cache.evictWhere((value) => value === "b 2")
+      expect([yield* cache.get("a"), yield* cache.get("b")]).toEqual(["a 3", "b 4"])
       yield* cache.evictAll
-      expect([yield* cache.get("a"), yield* cache.get("b")]).toEqual(["a 4", "b 5"])
+      expect([yield* cache.get("a"), yield* cache.get("b")]).toEqual(["a 5", "b 6"])
     })
   )
 

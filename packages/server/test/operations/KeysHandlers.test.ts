@@ -1,4 +1,4 @@
-import { CreateResponse, EphemeralResponse, ListResponse, Response } from "@model-gateway/core/Keys"
+import { CreateResponse, EphemeralResponse, ListResponse, Response, RotateResponse } from "@model-gateway/core/Keys"
 import { Response as KeyResponse } from "@model-gateway/core/CurrentKey"
 import { ListResponse as ModelList } from "@model-gateway/core/Models"
 import { expect, it } from "@effect/vitest"
@@ -10,6 +10,8 @@ import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
 const path = "/api/v1/keys"
 
 const created = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.toEncoded(CreateResponse)))
+
+const rotated = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.toEncoded(RotateResponse)))
 
 const one = Schema.decodeUnknownSync(Schema.fromJsonString(Response))
 
@@ -110,6 +112,91 @@ it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys"
       const stored = JSON.stringify(yield* sql`SELECT * FROM idempotency`)
       expect(stored).toContain(made.data.hash)
       for (const secret of [made.key, management.key, another.key]) expect(stored).not.toContain(secret)
+    })
+  )
+
+  it.effect("gives a key another secret, shown once, and accepts the former one during the grace", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: manager } = yield* TestGateway
+      const made = created((yield* post(path, { name: "turning", limit: 3 }, { key: manager })).text)
+      const named = `${path}/${made.data.hash}`
+      const statusOf = (key: string) => Effect.map(ask("/api/v1/key", { key }), ({ status }) => status)
+      const begun = Date.now()
+      // Without a body, the grace is 24 hours.
+      const second = rotated((yield* ask(`${named}/rotate`, { key: manager, method: "POST" })).text)
+      const label = `mg_sk_…${second.key.slice(-3)}`
+      expect(second.data).toEqual({ ...made.data, label, updated_at: second.data.updated_at })
+      const hours = (Date.parse(second.previous_expires_at ?? "") - begun) / 3_600_000
+      expect(hours).toBeGreaterThanOrEqual(24)
+      expect(hours).toBeLessThan(24.1)
+      expect([yield* statusOf(made.key), yield* statusOf(second.key)]).toEqual([200, 200])
+      expect(one((yield* ask(named, { key: manager })).text).data.label).toBe(label)
+
+      const third = rotated((yield* post(`${named}/rotate`, { grace_seconds: 0 }, { key: manager })).text)
+      expect(third.previous_expires_at).toBeNull()
+      for (const [key, status] of [
+        [made.key, 401],
+        [second.key, 401],
+        [third.key, 200]
+      ] as const) {
+        expect(yield* statusOf(key)).toBe(status)
+      }
+      const ended = envelopeOf(yield* ask("/api/v1/key", { key: second.key }))
+      expect(ended.error.message).toBe("invalid API key: it was replaced by a newer one")
+
+      for (const grace_seconds of [-1, 2_592_001, 0.5, "60"]) {
+        const wrong = yield* post(`${named}/rotate`, { grace_seconds }, { key: manager })
+        expect([wrong.status, issuePaths(wrong)]).toEqual([400, ["grace_seconds"]])
+      }
+      const unknown = yield* post(`${named}/rotate`, { grace: 0 }, { key: manager })
+      expect([unknown.status, issuePaths(unknown)]).toEqual([400, ["grace"]])
+      expect((yield* post(`${path}/${"0".repeat(64)}/rotate`, {}, { key: manager })).status).toBe(404)
+      const page = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.toEncoded(EphemeralResponse)))(
+        (yield* post(`${path}/ephemeral`, {}, { key: third.key })).text
+      )
+      const [ephemeral] = many((yield* ask(`${path}?parent_hash=${made.data.hash}`, { key: manager })).text).data
+      const refused = yield* post(`${path}/${ephemeral?.hash}/rotate`, {}, { key: manager })
+      expect([refused.status, issuePaths(refused)]).toEqual([400, ["hash"]])
+      yield* post(`${named}/rotate`, { grace_seconds: 0 }, { key: manager })
+      expect([yield* statusOf(third.key), yield* statusOf(page.key)]).toEqual([401, 200])
+
+      // Who may not create an admin may not get the secret of one.
+      const operator = created(
+        (yield* post(path, { name: "o", is_management_key: true, role: "operator" }, { key: manager })).text
+      )
+      const admin = created((yield* post(path, { name: "a", is_management_key: true }, { key: manager })).text)
+      expect((yield* post(`${path}/${admin.data.hash}/rotate`, {}, { key: operator.key })).status).toBe(403)
+      expect((yield* post(`${named}/rotate`, {}, { key: operator.key })).status).toBe(200)
+    })
+  )
+
+  it.effect("rotates once under one Idempotency-Key, and shows the secret only to the one that asked", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: manager } = yield* TestGateway
+      const sql = yield* SqlClient
+      const first = created((yield* post(path, { name: "self", is_management_key: true }, { key: manager })).text)
+      const rotate = (key: string, idempotencyKey: string, grace_seconds = 600) =>
+        post(
+          `${path}/${first.data.hash}/rotate`,
+          { grace_seconds },
+          { key, headers: { "idempotency-key": idempotencyKey } }
+        )
+      const answers = yield* Effect.all([rotate(first.key, "r1"), rotate(first.key, "r1")], { concurrency: 2 })
+      const { text } = yield* rotate(first.key, "r1")
+      expect(answers.map((answer) => answer.text)).toEqual([text, text])
+      const second = rotated(text)
+      const other = yield* rotate(first.key, "r1", 601)
+      expect([other.status, issuePaths(other)]).toEqual([400, ["idempotency-key"]])
+      // The key is the same, so its idempotency keys are, too. Its other secret cannot read the answer.
+      const create = (key: string) => post(path, { name: "made" }, { key, headers: { "idempotency-key": "made" } })
+      expect(created((yield* create(first.key)).text)).toEqual(created((yield* create(first.key)).text))
+      for (const answer of [yield* rotate(second.key, "r1"), yield* create(second.key)]) {
+        expect([answer.status, issuePaths(answer)]).toEqual([400, ["idempotency-key"]])
+      }
+      expect((yield* ask("/api/v1/key", { key: second.key })).status).toBe(200)
+      const stored = JSON.stringify([yield* sql`SELECT * FROM idempotency`, yield* sql`SELECT * FROM audit_log`])
+      expect(stored).toContain("rotateKey")
+      for (const secret of [first.key, second.key]) expect(stored).not.toContain(secret.slice(6, -3))
     })
   )
 

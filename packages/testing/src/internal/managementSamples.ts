@@ -230,6 +230,22 @@ export const keyCreateResponse: typeof Keys.CreateResponse.Type = {
  * @category samples
  * @since 0.1.0
  */
+export const keyRotateRequest: Keys.RotateRequest = { grace_seconds: 3600 }
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const keyRotateResponse: typeof Keys.RotateResponse.Type = {
+  data: key,
+  key: Redacted.make("mg_sk_00000000000000000000000000000000000000"),
+  previous_expires_at: "2026-11-20T23:30:00.000Z"
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const ephemeralKeyRequest: Keys.EphemeralRequest = {
   expires_in: 300,
   operations: ["uploadFile", "transcribe"],

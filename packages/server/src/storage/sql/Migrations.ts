@@ -17,6 +17,7 @@ import * as AuditLog from "./migrations/AuditLog.ts"
 import * as Baseline from "./migrations/Baseline.ts"
 import * as CreditLedger from "./migrations/CreditLedger.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
+import * as KeySecrets from "./migrations/KeySecrets.ts"
 import * as RequestDetails from "./migrations/RequestDetails.ts"
 import * as Roles from "./migrations/Roles.ts"
 import * as TraceParent from "./migrations/TraceParent.ts"
@@ -38,7 +39,8 @@ export const migrations: Migrations = {
   "0007_credit_ledger": CreditLedger.migration,
   "0008_request_details": RequestDetails.migration,
   "0009_roles": Roles.migration,
-  "0010_audit_log": AuditLog.migration
+  "0010_audit_log": AuditLog.migration,
+  "0011_key_secrets": KeySecrets.migration
 }
 
 /**
@@ -57,6 +59,7 @@ export const owners: Readonly<Record<string, string>> = {
   guardrails: "access",
   idempotency: "admission",
   idempotency_bytes: "admission",
+  key_secrets: "access",
   keys: "access",
   master_key: "access",
   milestones: "storage",

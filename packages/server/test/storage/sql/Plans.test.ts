@@ -33,11 +33,11 @@ import { post } from "../../TestEnvelope.ts"
 
 /**
  * Tables that stay small: processes, open reservations, messages of one hour, counts of two days,
- * one counter per key. `w` is read once, at the start. `waiting` and `one_page` are subqueries
- * with a limit, and `counted` is read up to one.
+ * one counter per key. `w` is read once, at the start. `asked` is one row, `waiting` and `one_page`
+ * are subqueries with a limit, and `counted` is read up to one.
  */
 const small = new Set(
-  "processes p reservations r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w counted waiting one_page".split(
+  "asked processes p reservations r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w counted waiting one_page".split(
     " "
   )
 )
@@ -133,6 +133,7 @@ const managing = Effect.gen(function* () {
   yield* sure(ask(`/api/v1/keys?workspace_id=${workspaceId}&include_disabled=true`, { key }))
   yield* keys.list({ organizationId, workspaceIds: [workspaceId] })
   yield* keys.update(organizationId, parent.hash, { name: "m" })
+  yield* sure(post(`/api/v1/keys/${parent.hash}/rotate`, {}, { key }))
   const providerKeys = yield* ProviderKeys
   const own = { organizationId, workspaceId, provider: "p", secret: Redacted.make("s") }
   const { id } = yield* providerKeys.create({ ...own, allowedKeys: [parent.hash] })
