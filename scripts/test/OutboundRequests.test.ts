@@ -10,7 +10,6 @@ const expected: Readonly<Record<string, string>> = {
     "URLs of callers and links of upstreams: callbacks, broadcast destinations, videos",
   "server/http/ProtocolChecks.ts": "nobody: it looks at incoming requests",
   "server/outbound/UpstreamLookup.ts": "nobody: it looks up the hosts of base URLs",
-  "server/openapi/CodeSamples.ts": "nobody: it writes programs for readers",
   "sandbox/internal/imageLink.ts": "links of callers to images, with the client of OutboundHttp",
   "offers/UpstreamHttp.ts": "base URLs that the operator configures, and links at their origins",
   "providers/internal/gatewayClient.ts": "base URLs that the operator configures",
