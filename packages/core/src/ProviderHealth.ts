@@ -98,6 +98,11 @@ export const Endpoint = Schema.Struct({
   /** The model that callers send. */
   model: Schema.String,
   kind: ModelKind,
+  /**
+   * The longest that a call may take, in milliseconds. Null: a video model without a limit of its
+   * own, whose calls have those of the adapter.
+   */
+  time_limit_ms: Schema.NullOr(Schema.Finite),
   circuit: Circuit,
   /**
    * The gateway's credential, by the latest call that told. `accepted`: the provider took it.
@@ -178,6 +183,7 @@ export const getProviderHealthEndpoint = Operation.endpoint(getProviderHealthOpe
             provider: "cohere",
             model: "cohere/rerank-v3.5",
             kind: "rerank",
+            time_limit_ms: 20000,
             circuit: {
               state: "open",
               opened_at: "2026-11-20T22:30:00.000Z",

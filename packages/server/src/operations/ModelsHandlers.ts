@@ -89,7 +89,7 @@ const usable = <O extends Offer>(
 
 /** The services that the operations need, looked up once. */
 const make = Effect.gen(function* () {
-  const { basePath = "" } = yield* GatewayServerConfig
+  const { basePath = "", deadlines } = yield* GatewayServerConfig
   const catalog = yield* ModelCatalog
   const router = yield* Router
   const { id: processId } = yield* ProcessInstance
@@ -124,9 +124,10 @@ const make = Effect.gen(function* () {
       catalog.all.flatMap(({ offers }) => offers),
       (offer) => {
         const [candidate] = Candidate.ofGateway<Offer>(offer)
+        const timeLimit = ProviderHealthShape.timeLimitOf(offer, deadlines)
         return candidate === undefined
-          ? Effect.succeed(ProviderHealthShape.withoutCredential(offer))
-          : Effect.map(router.health(candidate), (known) => ProviderHealthShape.of(offer, known, now))
+          ? Effect.succeed(ProviderHealthShape.withoutCredential(offer, timeLimit))
+          : Effect.map(router.health(candidate), (known) => ProviderHealthShape.of(offer, timeLimit, known, now))
       }
     )
     const rank = ({ circuit }: ProviderHealth.Endpoint) => (circuit.state === "closed" ? 1 : 0)

@@ -2,6 +2,7 @@
 import type * as ProviderHealth from "@model-gateway/core/ProviderHealth"
 import type { Offer } from "@model-gateway/offers/Offer"
 import { Duration } from "effect"
+import type { Settings } from "../GatewayServerConfig.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import type { Counted } from "./CallStatistics.ts"
 import type { EndedCall } from "./OfferHealth.ts"
@@ -31,9 +32,19 @@ const toCall = (call: EndedCall | undefined): ProviderHealth.LastCall | null =>
 
 const states = { Closed: "closed", Open: "open", HalfOpen: "half_open" } as const
 
+/** The longest wait for one call of an offer. */
+export const timeLimitOf = (
+  { kind, timeLimit }: Offer,
+  deadlines: Settings["deadlines"]
+): Duration.Duration | undefined => {
+  if (timeLimit !== undefined || kind === "video") return timeLimit
+  return kind === "rerank" ? deadlines.rerankAttempt : deadlines.transcriptionAttempt
+}
+
 /** An offer with the gateway's credential. `now` is in epoch milliseconds. */
 export const of = (
   { kind, provider, publicId }: Offer,
+  timeLimit: Duration.Duration | undefined,
   { circuit, known, retryAfter }: Health,
   now: number
 ): ProviderHealth.Endpoint => {
@@ -43,6 +54,7 @@ export const of = (
     provider,
     model: publicId,
     kind,
+    time_limit_ms: timeLimit === undefined ? null : Duration.toMillis(timeLimit),
     circuit: {
       state: states[circuit],
       opened_at: openedAt === undefined ? null : Timestamp.fromMillis(openedAt),
@@ -59,7 +71,7 @@ export const of = (
 }
 
 /** An offer that only callers with a provider key can use. */
-export const withoutCredential = (offer: Offer): ProviderHealth.Endpoint => ({
-  ...of(offer, { circuit: "Closed", known: undefined, retryAfter: undefined }, 0),
+export const withoutCredential = (offer: Offer, timeLimit: Duration.Duration | undefined): ProviderHealth.Endpoint => ({
+  ...of(offer, timeLimit, { circuit: "Closed", known: undefined, retryAfter: undefined }, 0),
   credential: "missing"
 })

@@ -4,7 +4,7 @@ import * as Generations from "@model-gateway/core/Generations"
 import * as ProviderHealth from "@model-gateway/core/ProviderHealth"
 import * as RejectedRequests from "@model-gateway/core/RejectedRequests"
 import { invalidRequest, ProviderError, Unavailable } from "@model-gateway/offers/ProviderError"
-import { Effect, Layer, Logger, References, Schedule, Schema } from "effect"
+import { Duration, Effect, Layer, Logger, References, Schedule, Schema } from "effect"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { post } from "../TestEnvelope.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
@@ -15,17 +15,20 @@ const down = () => Effect.fail(new ProviderError({ reason: new Unavailable({}), 
 
 const lines: Array<{ readonly message: string; readonly details: Readonly<Record<string, unknown>> }> = []
 
-const gateway = layer({ accessLog: "failures", circuits: { failures: 2 } }, [
-  scripted({
-    name: "only",
-    rerank: (request) =>
-      request.query === "wrong"
-        ? Effect.fail(invalidRequest(`no "${request.query}"`))
-        : request.query === "down"
-          ? down()
-          : Effect.succeed(asTheyCame(request))
-  })
-]).pipe(
+const gateway = layer(
+  { accessLog: "failures", circuits: { failures: 2 }, deadlines: { rerankAttempt: Duration.seconds(19) } },
+  [
+    scripted({
+      name: "only",
+      rerank: (request) =>
+        request.query === "wrong"
+          ? Effect.fail(invalidRequest(`no "${request.query}"`))
+          : request.query === "down"
+            ? down()
+            : Effect.succeed(asTheyCame(request))
+    })
+  ]
+).pipe(
   Layer.provide(
     Logger.layer([
       Logger.make<unknown, void>(({ fiber, message }) => {
@@ -172,6 +175,7 @@ it.layer(gateway, { excludeTestServices: true })("a failed request", (it) => {
         expect(endpoint).toMatchObject({
           provider: "only",
           kind: "rerank",
+          time_limit_ms: 19_000,
           circuit: { state: "open" },
           credential: "accepted",
           last_failure: { outcome: "Unavailable", status: 503, request_id: opened?.details["request_id"] },

@@ -827,6 +827,7 @@ export const providerHealth: ProviderHealth.Endpoint = {
   provider: "cohere",
   model: "cohere/rerank-v3.5",
   kind: "rerank",
+  time_limit_ms: 20_000,
   circuit: { state: "closed", opened_at: null, retry_at: null },
   credential: "accepted",
   last_call: { at: timestamp, outcome: "Success", request_id: "req_019aab3e5c7f7d3e9a41c2f0b6d84e110" },
