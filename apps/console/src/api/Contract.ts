@@ -81,3 +81,14 @@ export type OffsetOperation = {
     ? O
     : never
 }[ReadOperation]
+
+/** The operations whose pages continue with the id of their last item. */
+export type IdOperation = {
+  [O in ReadOperation]: Success<O> extends {
+    readonly data: ReadonlyArray<{ readonly id: string }>
+    readonly has_more: boolean
+    readonly next?: never
+  }
+    ? O
+    : never
+}[ReadOperation]

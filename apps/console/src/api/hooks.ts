@@ -3,7 +3,16 @@ import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClie
 import { useSyncExternalStore } from "react"
 import { call, request } from "./call.ts"
 import { jsonOf } from "./http.ts"
-import type { ChangeOperation, Input, Item, OffsetOperation, PagedOperation, Query, ReadOperation } from "./Contract.ts"
+import type {
+  ChangeOperation,
+  IdOperation,
+  Input,
+  Item,
+  OffsetOperation,
+  PagedOperation,
+  Query,
+  ReadOperation
+} from "./Contract.ts"
 import { includes, type Role, snapshot, subscribe } from "./session.ts"
 
 interface ReadOptions {
@@ -77,6 +86,37 @@ export const useOffsetPages = <O extends OffsetOperation>(
     ...result,
     rows: result.data?.pages.flatMap(({ data }) => data),
     total: result.data?.pages.at(-1)?.total_count,
+    more: { hasMore: result.hasNextPage, isReading: result.isFetchingNextPage, read: () => result.fetchNextPage() }
+  }
+}
+
+/** A page of a list that continues with the id of its last item. */
+export interface IdPageOf<A> {
+  readonly data: ReadonlyArray<A>
+  readonly has_more: boolean
+}
+
+/**
+ * Reads an operation whose pages continue with the id of their last item. `rows` has those of all
+ * pages that were read, and `more` is what a table needs to read the next one.
+ */
+export const useIdPages = <O extends IdOperation>(
+  operation: O,
+  query: Omit<Query<O>, "after">,
+  options: ReadOptions = {}
+) => {
+  const result = useInfiniteQuery({
+    queryKey: [operation, "ids", query],
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ pageParam, signal }): Promise<IdPageOf<Item<O> & { readonly id: string }>> =>
+      jsonOf(await request(operation, { query: { ...query, after: pageParam } }, signal)),
+    getNextPageParam: ({ data, has_more }) => (has_more ? data.at(-1)?.id : undefined),
+    placeholderData: keepPreviousData,
+    ...options
+  })
+  return {
+    ...result,
+    rows: result.data?.pages.flatMap(({ data }) => data),
     more: { hasMore: result.hasNextPage, isReading: result.isFetchingNextPage, read: () => result.fetchNextPage() }
   }
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from "react"
 import type { IconName } from "../parts/Icon.tsx"
 import { texts } from "../shell/search.ts"
 
-interface Page {
+export interface Page {
   readonly title: string
   readonly icon: IconName
   /** The parameters of its URL besides those of the frame. */

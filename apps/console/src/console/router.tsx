@@ -12,7 +12,7 @@ import { base } from "../api/http.ts"
 import { Frame } from "../shell/Frame.tsx"
 import { frameSearch } from "../shell/search.ts"
 import { NotFound } from "../shell/NotFound.tsx"
-import { type PageName, pageNames, pages } from "./pages.ts"
+import { type Page, type PageName, pageNames, pages } from "./pages.ts"
 
 const root = createRootRoute({
   component: Frame,
@@ -22,7 +22,8 @@ const root = createRootRoute({
 })
 
 const routeOf = <Name extends PageName>(name: Name) => {
-  const { component, search } = pages[name]
+  const { search } = pages[name]
+  const { component }: Page = pages[name]
   return createRoute({
     getParentRoute: () => root,
     path: name === "overview" ? "/" : `/${name}`,

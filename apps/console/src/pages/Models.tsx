@@ -1,3 +1,166 @@
-const Models = () => null
+/** The models at their providers in the order in which they are tried, and what a request costs. */
+import { useMemo } from "react"
+import { useRead } from "../api/hooks.ts"
+import { count } from "../parts/format.ts"
+import { FilterSelect, FilterText } from "../parts/Filter.tsx"
+import { Empty, Loaded } from "../parts/Loaded.tsx"
+import { type Column, Table } from "../parts/Table.tsx"
+import { PageLink } from "../shell/PageLink.tsx"
+import { usePageSearch, useSetSearch } from "../shell/navigation.ts"
+import { CircuitBadge, Milliseconds, Success } from "./models/Health.tsx"
+import { ModelDetails } from "./models/ModelDetails.tsx"
+import { type Model, type Offer, useHealth, useOffers } from "./models/offers.ts"
+import { priceOf, sortablePrice } from "./models/prices.ts"
+import "./models.css"
+
+const kinds = [
+  ["rerank", "Rerank"],
+  ["transcription", "Transcription"],
+  ["video", "Video"]
+] as const
+
+const columns: ReadonlyArray<Column<Offer>> = [
+  {
+    key: "model",
+    title: "Model",
+    width: "minmax(14rem, 2fr)",
+    cell: ({ model }) => <span title={model.name}>{model.id}</span>,
+    sort: ({ model }) => model.id
+  },
+  { key: "kind", title: "Kind", width: "7rem", cell: ({ model }) => model.kind, sort: ({ model }) => model.kind },
+  {
+    key: "place",
+    title: "Tried",
+    width: "5rem",
+    cell: ({ model, place }) => (model.providers.length === 1 ? "only" : `${place} of ${model.providers.length}`)
+  },
+  {
+    key: "provider",
+    title: "Provider",
+    width: "minmax(7rem, 1fr)",
+    cell: ({ provider }) => (
+      <PageLink page="providers" search={{ id: provider }}>
+        {provider}
+      </PageLink>
+    ),
+    sort: ({ provider }) => provider
+  },
+  {
+    key: "price",
+    title: "Price, credits",
+    width: "minmax(9rem, 1fr)",
+    align: "right",
+    cell: ({ endpoint }) => (endpoint === undefined ? "" : priceOf(endpoint)),
+    sort: sortablePrice
+  },
+  {
+    key: "limit",
+    title: "Time limit",
+    width: "6rem",
+    align: "right",
+    cell: ({ health }) => <Milliseconds value={health?.time_limit_ms} />,
+    sort: ({ health }) => health?.time_limit_ms ?? 0
+  },
+  {
+    key: "circuit",
+    title: "Circuit",
+    width: "8rem",
+    cell: ({ health }) => health !== undefined && <CircuitBadge {...health} />,
+    sort: ({ health }) => health?.circuit.state ?? ""
+  },
+  {
+    key: "success",
+    title: "Success, 24 h",
+    width: "6.5rem",
+    align: "right",
+    cell: ({ health }) => <Success span={health?.windows["1d"]} />,
+    sort: ({ health }) => health?.windows["1d"].success_rate ?? 2
+  },
+  {
+    key: "p95",
+    title: "p95, 24 h",
+    width: "5.5rem",
+    align: "right",
+    cell: ({ health }) => <Milliseconds value={health?.windows["1d"].p95_ms} />,
+    sort: ({ health }) => health?.windows["1d"].p95_ms ?? 0
+  }
+]
+
+const matches = (model: Model, q: string | undefined): boolean => {
+  const wanted = q?.toLowerCase() ?? ""
+  return [model.id, model.name, ...model.providers].some((text) => text.toLowerCase().includes(wanted))
+}
+
+const List = ({ models }: { readonly models: ReadonlyArray<Model> }) => {
+  const { id, kind, q } = usePageSearch("models")
+  const set = useSetSearch("models")
+  const health = useHealth()
+  const shown = useMemo(
+    () => models.filter((model) => (kind === undefined || model.kind === kind) && matches(model, q)),
+    [models, kind, q]
+  )
+  const offers = useOffers(shown, health.data?.data)
+  const opened = models.find((model) => model.id === id)
+  return (
+    <>
+      <div className="bar">
+        <FilterText
+          label="Search models and providers"
+          value={q}
+          onChange={(q) => void set({ q }, { replace: true })}
+        />
+        <FilterSelect
+          label="Kind"
+          all="All kinds"
+          value={kind}
+          options={kinds}
+          onChange={(kind) => void set({ kind })}
+        />
+        <p className="hint end">
+          {count(shown.length)} {shown.length === 1 ? "model" : "models"}, {count(offers.length)}{" "}
+          {offers.length === 1 ? "offer" : "offers"}
+        </p>
+      </div>
+      {offers.length === 0 ? (
+        <Empty title="No model matches these filters.">
+          <button type="button" onClick={() => void set({ q: undefined, kind: undefined })}>
+            Show all models
+          </button>
+        </Empty>
+      ) : (
+        <Table
+          label="Models and their providers"
+          columns={columns}
+          rows={offers}
+          rowKey={({ model, provider }) => `${model.kind} ${model.id} ${provider}`}
+          onOpen={({ model }) => void set({ id: model.id })}
+        />
+      )}
+      {id !== undefined && (
+        <ModelDetails id={id} model={opened} health={health.data?.data} onClose={() => void set({ id: undefined })} />
+      )}
+    </>
+  )
+}
+
+const Models = () => {
+  const models = useRead("GET /models")
+  return (
+    <Loaded value={models} what="The models" rows={12}>
+      {({ data }) =>
+        data.length === 0 ? (
+          <Empty title="No provider has a credential, so there are no models.">
+            <p>
+              Give the gateway the key of a provider and start it again. See what it would offer with{" "}
+              <code>model-gateway models</code>
+            </p>
+          </Empty>
+        ) : (
+          <List models={data} />
+        )
+      }
+    </Loaded>
+  )
+}
 
 export default Models

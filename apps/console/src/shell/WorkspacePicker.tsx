@@ -11,6 +11,26 @@ export const useWorkspaceName = (): ((id: string) => string) => {
   return (id) => data?.data.find((workspace) => workspace.id === id)?.name ?? id
 }
 
+/**
+ * The workspace of the lists that are of one workspace: that of the frame, else the default one.
+ * Undefined: it is being read.
+ */
+export const useOneWorkspace = (): { readonly id: string; readonly name: string } | undefined => {
+  const { workspace } = useFrameSearch()
+  const all = useWorkspaces().data?.data
+  if (workspace !== undefined)
+    return { id: workspace, name: all?.find(({ id }) => id === workspace)?.name ?? workspace }
+  return all?.find(({ is_default }) => is_default) ?? all?.[0]
+}
+
+/** Says which workspace a list is of while the frame has all of them. */
+export const OneWorkspace = () => {
+  const { workspace } = useFrameSearch()
+  const one = useOneWorkspace()
+  if (workspace !== undefined || one === undefined) return null
+  return <p className="hint">This list is of the workspace {one.name}. Choose another one at the top.</p>
+}
+
 export const WorkspacePicker = () => {
   const { data } = useWorkspaces()
   const { workspace = "" } = useFrameSearch()
