@@ -1,6 +1,6 @@
 /** Reads and changes what the gateway has, in components. */
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
-import { useSyncExternalStore } from "react"
+import { useRef, useSyncExternalStore } from "react"
 import { call, request } from "./call.ts"
 import { jsonOf } from "./http.ts"
 import type {
@@ -130,6 +130,16 @@ export const useChange = <O extends ChangeOperation>(operation: O) => {
     gcTime: 0,
     onSuccess: () => queries.invalidateQueries()
   })
+}
+
+/** One idempotency key for each request of a form, so that trying again makes the change once. */
+export const useIdempotencyKey = () => {
+  const last = useRef({ request: "", key: "" })
+  return (request: object): string => {
+    const text = JSON.stringify(request)
+    if (last.current.request !== text) last.current = { request: text, key: crypto.randomUUID() }
+    return last.current.key
+  }
 }
 
 /** The session and whether the page asks for a key. */

@@ -32,7 +32,7 @@ export const pages = {
   usage: {
     title: "Usage",
     icon: "usage",
-    search: texts("measure", "group", "interval"),
+    search: texts("measure", "group", "interval", "key"),
     component: () => import("../pages/Usage.tsx")
   },
   keys: {

@@ -51,7 +51,8 @@ export const FilterText = ({
   // Back and links change the value from outside.
   if (given !== value) {
     setGiven(value)
-    setTyped(value)
+    // A space at the end is not passed on, but stays while the person types.
+    if (typed.trim() !== value) setTyped(value)
   }
   useEffect(() => {
     if (typed.trim() === value) return
