@@ -76,7 +76,7 @@ export const pages = {
   webhooks: {
     title: "Webhooks",
     icon: "webhooks",
-    search: texts("id", "status"),
+    search: texts("id", "status", "type", "video"),
     finds: /^evt_/,
     component: () => import("../pages/Webhooks.tsx")
   },

@@ -1,5 +1,5 @@
 /** The models at their providers in the order in which they are tried, and what a request costs. */
-import { useMemo } from "react"
+import { type ReactNode, useMemo } from "react"
 import { useRead } from "../api/hooks.ts"
 import { count } from "../parts/format.ts"
 import { FilterSelect, FilterText } from "../parts/Filter.tsx"
@@ -143,7 +143,7 @@ const List = ({ models }: { readonly models: ReadonlyArray<Model> }) => {
   )
 }
 
-const Models = () => {
+const Models = (): ReactNode => {
   const models = useRead("GET /models")
   return (
     <Loaded value={models} what="The models" rows={12}>
