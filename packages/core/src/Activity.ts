@@ -1,6 +1,6 @@
 /**
  * What an organization has used: spend and number of requests by UTC day, model and provider, or by
- * hour or day and what else they are grouped by.
+ * minute, hour, day or range and what else they are grouped by.
  *
  * An addition to the specification, which does not describe this operation. It has the fields of
  * OpenRouter's API.
@@ -11,22 +11,25 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
-import { Decimal, KeyHash, Timestamp, WorkspaceId } from "./Identifiers.ts"
+import { PaidOperation } from "./Generations.ts"
+import { Decimal, KeyHash, Name, Timestamp, WorkspaceId } from "./Identifiers.ts"
 import { isMaxCharacters } from "./internal/characters.ts"
 import { call } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
+import { Status } from "./internal/generation.ts"
 import * as Operation from "./Operation.ts"
 import { isDay } from "./unstable/Day.ts"
 
 const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 /**
- * How long the items of a call with `interval` are. Hours and days are UTC.
+ * How long the items of a call with `interval` are: a minute, an hour or day in UTC, or all of the
+ * range from `from` to `to`.
  *
  * @category schemas
  * @since 0.1.0
  */
-export const Interval = Schema.Literals(["hour", "day"])
+export const Interval = Schema.Literals(["minute", "hour", "day", "range"])
 
 /**
  * @category models
@@ -50,7 +53,7 @@ export type Group = typeof Group.Type
 
 /**
  * The requests of one UTC day for one model that one provider served; with `interval`, those of one
- * hour or day and one group. A request counts when it was admitted.
+ * minute, hour, day or range and one group. A request counts when it was admitted.
  *
  * @category schemas
  * @since 0.1.0
@@ -95,7 +98,7 @@ export const Item = Schema.Struct({
   reasoning_tokens: count,
   /** The workspace of the requests. Only with `group_by=workspace`. */
   workspace_id: Schema.optionalKey(Schema.String),
-  /** The start of the hour or day. Only with `interval`. */
+  /** The start of the minute, hour, day or range. Only with `interval`. */
   start: Schema.optionalKey(Timestamp),
   /** The hash of the API key that paid. Only with `group_by=key`. */
   key_hash: Schema.optionalKey(Schema.String),
@@ -173,8 +176,9 @@ export const listActivityEndpoint = Operation.endpoint(listActivityOperation, ()
      */
     workspace_id: Schema.optionalKey(WorkspaceId),
     /**
-     * `hour` or `day`: items are of one hour or UTC day and one group, newest first. Default: they
-     * are of one UTC day, model and provider, and only `date` and `group_by=workspace` apply.
+     * `minute`, `hour`, `day` or `range`: items are of one minute, hour, UTC day or all of the range
+     * and of one group, newest first. Default: they are of one UTC day, model and provider, and only
+     * `date` and `group_by=workspace` apply.
      */
     interval: Schema.optionalKey(Interval),
     /**
@@ -193,10 +197,25 @@ export const listActivityEndpoint = Operation.endpoint(listActivityOperation, ()
     group_by: Schema.optionalKey(Group),
     /**
      * `true`: items have `failures` and durations, and are read from requests instead of the sums
-     * of days, as they always are by hour, user and guardrail. Then the range may have at most
-     * 10,000 requests; a 400 says from when on it has no more. Needs `interval`.
+     * of days. They always are with another interval than `day`, by user and guardrail, and with the
+     * filters below. Then the range may have at most 10,000 requests, all of them counted; a 400
+     * says from when on it has no more. Needs `interval`.
      */
     details: Schema.optionalKey(Schema.Literals(["true"])),
+    /** Only requests that name this end user in their `user`. Needs `interval`. */
+    user: Schema.optionalKey(Name),
+    /** Only requests of this operation. Needs `interval`. */
+    operation: Schema.optionalKey(PaidOperation),
+    /** Only requests for this model. Needs `interval`. */
+    model: Schema.optionalKey(Name),
+    /**
+     * Only requests that this provider served, or was the last to be tried for. Needs `interval`.
+     */
+    provider: Schema.optionalKey(Name),
+    /** Only requests with this status. Needs `interval`. */
+    status: Schema.optionalKey(Status),
+    /** Only requests that failed with this HTTP status, 400 to 599. Needs `interval`. */
+    error_status: Schema.optionalKey(Decimal.check(Schema.isInt(), Schema.isBetween({ minimum: 400, maximum: 599 }))),
     /**
      * `csv`: the answer is the items as `text/csv` with a line of names, and its header `x-next` is
      * the `after` of the next page, if there is one. Default: `json`.
@@ -262,8 +281,9 @@ export interface ListOptions {
    */
   readonly workspace_id?: string | undefined
   /**
-   * `hour` or `day`: items are of one hour or UTC day and one group. Default: they are of one UTC
-   * day, model and provider, and only `date` and `group_by: "workspace"` apply.
+   * `minute`, `hour`, `day` or `range`: items are of one minute, hour, UTC day or all of the range
+   * and of one group. Default: they are of one UTC day, model and provider, and only `date` and
+   * `group_by: "workspace"` apply.
    */
   readonly interval?: Interval | undefined
   /** The first time, in ISO 8601 with `Z`. Default: 24 hours, or 30 days, before `to`. */
@@ -273,10 +293,18 @@ export interface ListOptions {
   /** What has items of its own. Default: with `interval` nothing, else model and provider. */
   readonly group_by?: Group | undefined
   /**
-   * Whether items have `failures` and durations. They do by hour, user and guardrail. Then the
-   * range may have at most 10,000 requests.
+   * Whether items have `failures` and durations. They do with another interval than `day`, by user
+   * and guardrail, and with the filters below. Then the range may have at most 10,000 requests.
    */
   readonly details?: "true" | undefined
+  /** Only requests that name this end user. Needs `interval`, as do the filters below. */
+  readonly user?: string | undefined
+  readonly operation?: PaidOperation | undefined
+  readonly model?: string | undefined
+  readonly provider?: string | undefined
+  readonly status?: Status | undefined
+  /** Only requests that failed with this HTTP status, 400 to 599. */
+  readonly error_status?: number | undefined
 }
 
 /**
@@ -296,7 +324,7 @@ export interface PageOptions extends ListOptions {
  * Returns spend and number of requests by UTC day, model and provider: of the current day and the
  * 30 before it, or of one day. It includes every request that has ended, and no other. A page has
  * at most 2,000 items and 2 MiB. Continue with `next` as `after` until it is null. With `interval`,
- * returns them by hour or day, and by key, user, workspace, model, provider or guardrail.
+ * returns them by minute, hour, day or range, and by key, user, workspace, model, provider or guardrail.
  *
  * @remarks
  * {@link listAllActivity} reads all pages.

@@ -1,9 +1,10 @@
 /**
- * Reads what an organization has used per hour or UTC day, grouped by one of several columns.
+ * Reads what an organization has used per minute, hour, UTC day or range, grouped by one of several
+ * columns.
  *
  * Days are read from the sums of `usage_days`, as far as these have the group. The
- * rest is read from the usage ledger: hours, end users, guardrails, failures by status and
- * durations. No sums of them are written, because each would slow down every paid request. So the
+ * rest is read from the usage ledger: other intervals, end users, guardrails, failures by status,
+ * durations, and requests that a filter selects. No sums of them are written, because each would slow down every paid request. So the
  * number of requests that are read has a bound, and other requests run between the parts of a read.
  */
 import { Context, Data, Effect, Layer } from "effect"
@@ -14,6 +15,10 @@ import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import { sums, sumsOf } from "./Activity.ts"
+import { storable } from "./Ledger.ts"
+
+/** How long the items are. `range`: from `from` to `to`. */
+export type Interval = "minute" | "hour" | "day" | "range"
 
 /** What has sums of its own. */
 export type Group = "key" | "user" | "workspace" | "model" | "provider" | "guardrail"
@@ -24,13 +29,25 @@ export interface Filter {
   readonly from: number
   /** The first time of admission that is too late. */
   readonly to: number
-  readonly interval: "hour" | "day"
+  readonly interval: Interval
   readonly group: Group | undefined
   /** Default: all. */
   readonly workspaceIds?: ReadonlyArray<string> | undefined
   readonly keyHash?: string | undefined
   /** Whether to read the requests in any case. */
   readonly details: boolean
+  /** Only requests of which these columns have these values. */
+  readonly requests?: Requests | undefined
+}
+
+/** Selects requests. */
+export interface Requests {
+  readonly user?: string | undefined
+  readonly operation?: string | undefined
+  readonly model?: string | undefined
+  readonly provider?: string | undefined
+  readonly status?: string | undefined
+  readonly errorStatus?: number | undefined
 }
 
 /** What only the requests tell. */
@@ -85,7 +102,7 @@ const maxSums = 20_000
 /** The requests that are read at once. On SQLite nothing else runs in the process meanwhile. */
 const chunk = 2000
 
-const lengths = { hour: 3_600_000, day: Periods.dayMillis }
+const lengths = { minute: 60_000, hour: 3_600_000, day: Periods.dayMillis } as const
 
 const columns = {
   key: "key_hash",
@@ -96,8 +113,20 @@ const columns = {
   guardrail: "guardrail_id"
 } as const satisfies Record<Group, string>
 
-const isSummed = ({ details, group, interval }: Filter): boolean =>
-  interval === "day" && !details && group !== "user" && group !== "guardrail"
+/** Columns and the values that they must have. */
+const wantedOf = ({ errorStatus, user, ...requests }: Requests): ReadonlyArray<readonly [string, string | number]> =>
+  Object.entries({
+    ...requests,
+    external_user: user === undefined ? undefined : storable(user),
+    error_status: errorStatus
+  }).flatMap(([column, value]) => (value === undefined ? [] : [[column, value] as const]))
+
+const isSummed = ({ details, group, interval, requests }: Filter): boolean =>
+  interval === "day" &&
+  !details &&
+  group !== "user" &&
+  group !== "guardrail" &&
+  (requests === undefined || wantedOf(requests).length === 0)
 
 const fromSums = (row: Row): Sums => ({
   start: Dialect.int(row, "day_start"),
@@ -125,7 +154,7 @@ const percentile = (sorted: ReadonlyArray<number>, share: number): number | unde
   sorted[Math.ceil(sorted.length * share) - 1]
 
 /** Adds up requests. */
-const collector = (length: number) => {
+const collector = (startOf: (reservedAt: number) => number) => {
   interface Counted {
     readonly start: number
     readonly group: string
@@ -141,7 +170,7 @@ const collector = (length: number) => {
 
   const add = (row: Row): void => {
     const reservedAt = Dialect.int(row, "reserved_at")
-    const start = reservedAt - (reservedAt % length)
+    const start = startOf(reservedAt)
     const group = Dialect.textOrNull(row, "group_name") ?? ""
     const name = `${start} ${group}`
     let sum = counted.get(name)
@@ -230,7 +259,7 @@ export const make = Effect.gen(function* () {
 
   /** The sums of requests. */
   const counted = Effect.fnUntraced(function* (organizationId: string, filter: Filter) {
-    const { from, group, interval, keyHash, to, workspaceIds } = filter
+    const { from, group, interval, keyHash, requests = {}, to, workspaceIds } = filter
     const [excess] =
       yield* sql`SELECT reserved_at FROM usage_ledger WHERE reserved_at >= ${from} AND reserved_at < ${to}
       ORDER BY reserved_at DESC, id DESC LIMIT 1 OFFSET ${maxRequests}`
@@ -241,11 +270,14 @@ export const make = Effect.gen(function* () {
         from: Dialect.int(excess, "reserved_at") + 1
       })
     }
-    const { add, all } = collector(lengths[interval])
+    const { add, all } = collector((reservedAt) =>
+      interval === "range" ? from : reservedAt - (reservedAt % lengths[interval])
+    )
     const name = sql.literal(group === undefined ? "NULL" : columns[group])
     const wanted = sql.and([
       ...ofWorkspaces("workspace_id", workspaceIds),
       ...(keyHash === undefined ? [] : [sql`key_hash = ${keyHash}`]),
+      ...wantedOf(requests).map(([column, value]) => sql`${sql(column)} = ${value}`),
       sql`EXISTS (SELECT 1 FROM workspaces o WHERE o.id = workspace_id AND o.organization_id = ${organizationId})`
     ])
     let place = { reservedAt: to, id: "" }

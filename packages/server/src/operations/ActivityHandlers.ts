@@ -72,15 +72,22 @@ const toSeriesItem =
 const maxDays = 366
 
 /** How far back such a call goes by default. */
-const defaultRanges = { hour: Periods.dayMillis, day: daysBefore * Periods.dayMillis }
+const defaultRanges = {
+  minute: Periods.dayMillis,
+  hour: Periods.dayMillis,
+  day: daysBefore * Periods.dayMillis,
+  range: Periods.dayMillis
+}
 
 /** What is wrong with the parameters of a call. */
-const issueOf = ({ date, details, from, group_by, interval, to }: WireActivity.ListOptions) => {
+const issueOf = ({ date, group_by, interval, ...query }: WireActivity.ListOptions) => {
   if (interval !== undefined) {
     return date === undefined ? undefined : { path: "date", message: "Expected `from` and `to` with `interval`" }
   }
-  const needing = Object.entries({ from, to, details, group_by }).find(
-    ([, value]) => value !== undefined && value !== "workspace"
+  const { details, error_status, from, model, operation, provider, status, to, user } = query
+  const others = { from, to, details, user, operation, model, provider, status, error_status }
+  const needing = Object.entries({ ...others, group_by: group_by === "workspace" ? undefined : group_by }).find(
+    ([, value]) => value !== undefined
   )
   return needing === undefined ? undefined : { path: needing[0], message: "Needs `interval`" }
 }
@@ -176,7 +183,7 @@ const make = Effect.gen(function* () {
     return found
   })
 
-  /** The sums of hours or days, and of one group each. */
+  /** The sums of intervals, and of one group each. */
   const grouped = Effect.fnUntraced(function* (
     { after, api_key_hash, details, group_by, limit = maxItems, ...query }: WireActivity.PageOptions,
     interval: WireActivity.Interval,
@@ -198,7 +205,15 @@ const make = Effect.gen(function* () {
       group: group_by,
       workspaceIds,
       keyHash: api_key_hash,
-      details: details === "true"
+      details: details === "true",
+      requests: {
+        user: query.user,
+        operation: query.operation,
+        model: query.model,
+        provider: query.provider,
+        status: query.status,
+        errorStatus: query.error_status
+      }
     }
     const all = yield* orUnavailable(series.list(key.organizationId, filter)).pipe(
       Effect.catchTag("RangeTooLarge", (error) => Effect.fail(tooLarge(error)))

@@ -239,7 +239,8 @@ it.layer(layer(), { excludeTestServices: true })("a management key of some works
         "/requests/rejected",
         "/activity?group_by=workspace",
         "/activity?interval=day&group_by=key",
-        "/activity?interval=hour&group_by=workspace"
+        "/activity?interval=hour&group_by=workspace",
+        "/activity?interval=range&group_by=workspace&status=completed"
       ]) {
         const everything = yield* read(path, admin)
         expect([path, has(everything, hers), has(everything, mine)]).toEqual([path, true, true])

@@ -150,6 +150,11 @@ it.layer(gateway, { excludeTestServices: true })("the activity", (it) => {
         ["?from=2026-01-01T00:00:00Z", "from"],
         ["?to=2026-01-01T00:00:00Z", "to"],
         ["?details=true", "details"],
+        ["?model=m", "model"],
+        ["?error_status=502", "error_status"],
+        ["?interval=day&error_status=200", "error_status"],
+        ["?interval=day&status=done", "status"],
+        ["?interval=day&operation=chat", "operation"],
         ["?interval=week", "interval"],
         ["?interval=day&group_by=color", "group_by"],
         ["?interval=day&date=2026-01-01", "date"],
@@ -259,6 +264,34 @@ it.layer(gateway, { excludeTestServices: true })("the activity by hour or day, a
       ])
       const detailed = yield* items("interval=day&details=true&api_key_hash=key-1")
       expect(detailed).toMatchObject([{ requests: 20, failed_requests: 4, duration_p50_ms: 117 }])
+    })
+  )
+
+  it.effect("has items of each minute, or one of all of the range", () =>
+    Effect.gen(function* () {
+      const minutes = yield* items("interval=minute")
+      expect([minutes.length, minutes[0]?.start, minutes[0]?.requests]).toEqual([40, "2026-01-05T13:18:00.000Z", 1])
+      const start = "2026-01-05T00:00:00.000Z"
+      expect(yield* items("interval=range")).toMatchObject([{ start, requests: 40, duration_p95_ms: 137 }])
+      expect(yield* items("interval=range&group_by=key")).toMatchObject([
+        { start, key_hash: "key-0", requests: 20, failed_requests: 0 },
+        { start, key_hash: "key-1", requests: 20, failed_requests: 4 }
+      ])
+    })
+  )
+
+  it.effect("is of the requests that filters select", () =>
+    Effect.gen(function* () {
+      const requests = (query: string) =>
+        Effect.map(items(`interval=day&${query}`), (found) => found.map((item) => [item.requests, item.failures]))
+      expect(yield* requests("model=m1")).toEqual([[10, { 429: 1, 502: 1 }]])
+      expect(yield* requests("model=m1&status=completed")).toEqual([[8, {}]])
+      expect(yield* requests("error_status=502")).toEqual([[2, { 502: 2 }]])
+      expect(yield* requests("user==ada")).toEqual([[8, {}]])
+      expect(yield* requests("operation=rerank&provider=p")).toEqual([[40, { 429: 1, 502: 2, failed: 1 }]])
+      for (const none of ["operation=video", "provider=q", "model=m9", "user=bob"]) {
+        expect(yield* requests(none)).toEqual([])
+      }
     })
   )
 

@@ -189,6 +189,7 @@ const managing = Effect.gen(function* () {
     "interval=day",
     "interval=day&group_by=key",
     `interval=day&group_by=model&api_key_hash=${parent.hash}`,
+    "interval=range&model=m&error_status=502",
     `interval=hour&group_by=user&workspace_id=${workspaceId}`
   ]) {
     yield* sure(ask(`/api/v1/activity?${query}`, { key }))
