@@ -8,6 +8,7 @@ const onPostgres = [
   "test/admission/Admission.test.ts",
   "test/audit/Audited.test.ts",
   "test/broadcast/BroadcastOverHttp.test.ts",
+  "test/console/Session.test.ts",
   "test/objects/FileStore.test.ts",
   "test/observability/Metrics.test.ts",
   "test/operations/{Byok,Credits,Destinations,Files,Generations,Guardrails,Keys,Rerank,Transcription,Video,Workspaces}Handlers.test.ts",

@@ -48,6 +48,10 @@ import * as RequestMiddleware from "./http/RequestMiddleware.ts"
 import * as RequestSpans from "./http/RequestSpans.ts"
 import * as StaticSite from "./site/StaticSite.ts"
 import * as UploadFolder from "./objects/UploadFolder.ts"
+import * as ConsoleAccess from "./console/ConsoleAccess.ts"
+import * as ConsoleLinks from "./console/ConsoleLinks.ts"
+import * as ConsoleSessions from "./console/ConsoleSessions.ts"
+import * as SessionRoutes from "./console/SessionRoutes.ts"
 import * as Idempotency from "./admission/Idempotency.ts"
 import * as CreditsHandlers from "./operations/CreditsHandlers.ts"
 import * as CurrentKeyHandlers from "./operations/CurrentKeyHandlers.ts"
@@ -87,6 +91,7 @@ import * as Migrations from "./storage/sql/Migrations.ts"
 import * as ProcessInstance from "./storage/sql/ProcessInstance.ts"
 import * as SqliteProcessLocks from "./storage/sqlite/SqliteProcessLocks.ts"
 import * as SqliteClient from "./storage/sqlite/SqliteClient.ts"
+import * as WebApplication from "./site/WebApplication.ts"
 import * as TranscriptionHandlers from "./operations/TranscriptionHandlers.ts"
 import * as VideoHandlers from "./operations/VideoHandlers.ts"
 import * as VideoJobs from "./video/VideoJobs.ts"
@@ -137,8 +142,16 @@ const handlers = Layer.mergeAll(
 
 const api = HttpApiBuilder.layer(GatewayApi.GatewayApi).pipe(Layer.provide(handlers))
 
-const routes = Layer.mergeAll(api, Health.layer, Docs.layer, StaticSite.layer).pipe(
-  Layer.provide(RequestMiddleware.layer.pipe(Layer.provide(AccessLog.layer)))
+const routes = Layer.mergeAll(
+  api,
+  Health.layer,
+  Docs.layer,
+  StaticSite.layer,
+  WebApplication.layer,
+  SessionRoutes.layer
+).pipe(
+  Layer.provide(RequestMiddleware.layer.pipe(Layer.provide([AccessLog.layer, ConsoleAccess.layerGate]))),
+  Layer.provide(ConsoleAccess.layer)
 )
 
 /** Longer than any identifier of the contract, so that longer ones are rejected with a reason. */
@@ -225,6 +238,8 @@ export const layerStoresSql = Layer.mergeAll(
   RequestLog.layerSql,
   RejectedRequests.layerSql,
   AuditLog.layerSql,
+  ConsoleLinks.layerSql,
+  ConsoleSessions.layerSql,
   Activity.layerSql,
   ActivitySeries.layerSql,
   FileStore.layerSql,
@@ -320,6 +335,8 @@ export const background = Layer.mergeAll(
   RequestLog.layerBackground(),
   RejectedRequests.layerBackground(),
   AuditLog.layerBackground(),
+  ConsoleLinks.layerBackground(),
+  ConsoleSessions.layerBackground(),
   VideoRetention.layerBackground(),
   WorkspaceRemoval.layerBackground(),
   Layer.mergeAll(Broadcast.layerBackground(), DeliveryWorker.layerBackground()).pipe(Layer.provide(FailureLog.layer())),
@@ -378,6 +395,10 @@ export interface Options extends DataOptions, ObjectOptions, RedisOptions {
   readonly metricsPage?: ((own: Effect.Effect<string>) => Effect.Effect<string>) | undefined
   /** A folder of built files to serve at `/`, next to the API. Default: none. */
   readonly web?: StaticSite.Options | undefined
+  /** The web application to serve: the playground and the console. Default: none. */
+  readonly application?: WebApplication.Options | undefined
+  /** The console for operators, at `/console`. Default: it is switched off. */
+  readonly console?: ConsoleAccess.Options | undefined
   /**
    * The version of the program that runs the service, for `/metrics` and `/docs`. Default: unknown.
    */
@@ -396,6 +417,8 @@ export const layerUploads = (dataDir: string) => inFolder(dataDir, "uploads", Up
 
 /** The whole service, over the HTTP server in the context. */
 export const layer = ({
+  application,
+  console,
   fileProviders = {},
   makeVideoOffer,
   metricsPage = identity,
@@ -428,7 +451,12 @@ export const layer = ({
     Layer.provide([Readiness.layer, Scrape.layer]),
     Layer.provideMerge(layerStores(data)),
     Layer.provideMerge(Reload.layer({ offers, fileProviders, makeVideoOffer })),
-    Layer.provide([Layer.succeed(StaticSite.StaticSite, web), Layer.succeed(MetricsPage, metricsPage)]),
+    Layer.provide([
+      Layer.succeed(StaticSite.StaticSite, web),
+      Layer.succeed(WebApplication.WebApplication, application),
+      Layer.succeed(ConsoleAccess.Console, console),
+      Layer.succeed(MetricsPage, metricsPage)
+    ]),
     Layer.provide(layerServer)
   )
 }

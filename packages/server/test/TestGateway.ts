@@ -75,7 +75,8 @@ export const layerAt = (
   busyTimeout?: number,
   fileProviders?: FileApis,
   objectStoreUrl?: string,
-  databaseUrl?: Redacted.Redacted
+  databaseUrl?: Redacted.Redacted,
+  console?: Composition.Options["console"]
 ) =>
   Layer.effect(
     TestGateway,
@@ -105,7 +106,7 @@ export const layerAt = (
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(offers === undefined ? Sandbox.make() : Effect.succeed(offers.flat()), (offers) =>
-          Composition.layer({ dataDir: folder, databaseUrl, offers, busyTimeout, fileProviders, objectStoreUrl })
+          Composition.layer({ dataDir: folder, databaseUrl, offers, busyTimeout, fileProviders, objectStoreUrl, console })
         )
       )
     ),
@@ -125,13 +126,14 @@ export const layerAt = (
 export const layer = (
   options?: GatewayServerConfig.Options,
   offers?: ReadonlyArray<Offers>,
-  fileProviders?: FileApis
+  fileProviders?: FileApis,
+  console?: Composition.Options["console"]
 ) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const url = kind === "postgres" ? Redacted.make(yield* create) : undefined
-      return layerAt(folder, options, offers, undefined, undefined, fileProviders, undefined, url)
+      return layerAt(folder, options, offers, undefined, undefined, fileProviders, undefined, url, console)
     })
   )
 

@@ -18,12 +18,13 @@ import type { StorageError } from "../storage/sql/StorageError.ts"
 import { type Caller, CurrentCaller } from "./Caller.ts"
 import type { InvalidKey } from "./InvalidKey.ts"
 import * as FailedAuthentications from "./FailedAuthentications.ts"
-import type { Key } from "./Key.ts"
 import * as KeyFormat from "./KeyFormat.ts"
 import { KeyStore } from "./KeyStore.ts"
+import * as ManagementActor from "./ManagementActor.ts"
 import { RateLimits } from "./RateLimits.ts"
 import * as Permission from "./Permission.ts"
 import * as RequestRate from "./RequestRate.ts"
+import { SignedIn } from "./SignedIn.ts"
 import { type BootstrapOptions, WorkspaceStore } from "./WorkspaceStore.ts"
 
 const unauthorized = (message: string) => new Unauthorized({ error: { message } })
@@ -109,7 +110,10 @@ const make = Effect.gen(function* () {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const operation = Routes.of(endpoint)
         record.endpoint = endpoint
-        return Effect.flatMapEager(authenticate(credential, request, record), (caller) => {
+        const { session } = record
+        const sender =
+          session instanceof SignedIn ? Effect.succeed(session.caller) : authenticate(credential, request, record)
+        return Effect.flatMapEager(sender, (caller) => {
           record.caller = caller.key
           record.keyHash = caller.key.hash
           record.userId = caller.key.creatorUserId
@@ -132,36 +136,6 @@ export const layer: Layer.Layer<Authorization, never, KeyStore | RateLimiter | R
 )
 
 /**
- * The management key that stands for the operator. It is in no database, so nobody can send it.
- * Without a user, it may name the user of each key that it creates.
- */
-const operatorKey = (organizationId: string, workspaceId: string, now: number): Key => ({
-  hash: "operator",
-  label: "operator",
-  name: "Operator",
-  organizationId,
-  workspaceId,
-  guardrailId: null,
-  guardrailAssignedAt: null,
-  guardrailAssignedBy: null,
-  isManagement: true,
-  role: "admin",
-  workspaceIds: null,
-  isFreeTier: false,
-  creatorUserId: null,
-  externalUser: null,
-  expiresAt: null,
-  disabled: false,
-  deletedAt: null,
-  freeDailyLimit: 0,
-  createdAt: now,
-  updatedAt: now,
-  limit: null,
-  limitReset: null,
-  includeByokInLimit: false
-})
-
-/**
  * Takes every request for one of the operator, with the permissions of a management key of the
  * first organization, which is created if the database has none. Only for a process that serves no
  * network: who can open the database needs no key.
@@ -171,7 +145,15 @@ export const layerOperator = (options?: BootstrapOptions): Layer.Layer<Authoriza
     Authorization,
     Effect.gen(function* () {
       const { id, organizationId } = yield* (yield* WorkspaceStore).ensureDefault(options)
-      const key = operatorKey(organizationId, id, yield* Clock.currentTimeMillis)
+      const key = ManagementActor.keyOf({
+        id: "operator",
+        label: "operator",
+        organizationId,
+        workspaceId: id,
+        role: "admin",
+        workspaceIds: null,
+        since: yield* Clock.currentTimeMillis
+      })
       const caller: Caller = { key, guardrail: null, ephemeral: null }
       return Authorization.of({
         bearer: (httpEffect, { endpoint }) =>

@@ -183,6 +183,11 @@ export class KeyStore extends Context.Service<
     /** Authenticates a key. For an ephemeral key, the caller's key is its parent. */
     readonly authenticate: (key: Redacted.Redacted<string>) => Effect.Effect<Caller, InvalidKey | StorageError>
     /**
+     * The caller of a key that is not ephemeral, by its hash. Fails as `authenticate` does. For
+     * what was authenticated earlier by the key, such as a session.
+     */
+    readonly usable: (hash: string) => Effect.Effect<Caller, InvalidKey | StorageError>
+    /**
      * Reads the same caller again. Fails if its key can no longer be used. For requests that wait.
      */
     readonly refresh: (caller: Caller) => Effect.Effect<Caller, InvalidKey | StorageError>
@@ -427,6 +432,7 @@ export const make = Effect.gen(function* () {
     rotate,
     remove,
     authenticate,
+    usable,
     refresh
   })
 })

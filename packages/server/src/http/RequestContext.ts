@@ -23,6 +23,11 @@ export interface RequestRecord {
    * key.
    */
   caller: { readonly workspaceId: string; readonly organizationId: string } | undefined
+  /**
+   * The session of the console that it is part of: a `SignedIn` of `access`. Undefined: it has a
+   * key.
+   */
+  session: object | undefined
   /** The hash of its key, also of one that is no longer valid. For an ephemeral key, its parent. */
   keyHash: string | undefined
   /** The network address of the caller. Set when it calls an operation of management keys. */
@@ -60,6 +65,7 @@ export const make = (id: string, wireNames?: WireNames): RequestRecord => ({
   endpoint: undefined,
   userId: null,
   caller: undefined,
+  session: undefined,
   keyHash: undefined,
   address: undefined,
   model: undefined,

@@ -17,6 +17,7 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { AccessLog } from "../requests/AccessLog.ts"
 import * as BasePath from "./BasePath.ts"
 import * as ClientAddress from "./ClientAddress.ts"
+import * as ConsoleRequests from "./ConsoleRequests.ts"
 import * as Cors from "./Cors.ts"
 import * as Envelope from "./Envelope.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
@@ -155,6 +156,7 @@ const make = Effect.gen(function* () {
   const addressOf = ClientAddress.make(config.trustedProxies)
   const wireNames = ofPreset(config.wireNames)
   const locate = BasePath.make(config.basePath)
+  const gate = yield* ConsoleRequests.ConsoleGate
   // Ids must be unique, not unguessable: a random part per process and a counter.
   const prefix = `req_${(yield* random.uuidV7()).replaceAll("-", "")}`
   let count = 0
@@ -204,12 +206,18 @@ const make = Effect.gen(function* () {
       ignoreLateErrors(received)
       const located = locate(received)
       const request = located?._tag === "Inside" ? located.request : received
-      const record = RequestContext.make(idOf(request), wireNames)
+      const isConsole = gate !== undefined && ConsoleRequests.isOwnOrigin(request.url)
+      // The page of the console knows the neutral words only.
+      const record = RequestContext.make(idOf(request), isConsole ? undefined : wireNames)
       Tracing.annotateUnsafe(context, "model_gateway.request.id", record.id)
-      const preflight = cors?.(request, record)
-      const neutral = wireNames === undefined ? request : WireWords.neutralRequest(wireNames, request)
+      const preflight = isConsole ? undefined : cors?.(request, record)
+      const neutral = record.wireNames === undefined ? request : WireWords.neutralRequest(record.wireNames, request)
+      const withRequest = (other: HttpServerRequest.HttpServerRequest) =>
+        other === received ? effect : Effect.provideService(effect, HttpServerRequest.HttpServerRequest, other)
       const served =
-        neutral === received ? effect : Effect.provideService(effect, HttpServerRequest.HttpServerRequest, neutral)
+        isConsole && ConsoleRequests.isApi(request.url)
+          ? Effect.flatMap(gate.enter(request, record), withRequest)
+          : withRequest(neutral)
       const answer = preflight === undefined ? served : Effect.succeed(preflight)
 
       const leave = (response: HttpServerResponse.HttpServerResponse) => {

@@ -42,7 +42,10 @@ const ownRoutes: ReadonlyArray<readonly [method: string, path: string]> = [
   ["GET", "/readyz"],
   ["GET", "/metrics"],
   ["GET", "/openapi.json"],
-  ["GET", "/docs"]
+  ["GET", "/docs"],
+  ["GET", "/console/session"],
+  ["POST", "/console/session"],
+  ["DELETE", "/console/session"]
 ]
 
 const byEndpoint = new Map<string, Route>()
@@ -106,11 +109,15 @@ const knownPaths: ReadonlyArray<{ readonly pattern: RegExp; readonly methods: Se
  */
 const secondSpelling = /^[^?]*(?:[;#]|\/\/|%(?:2[DE]|3\d|4[1-9A-F]|5[\dAF]|6[1-9A-F]|7[\dAE]))|^[^?]+\/(?:\?|$)/i
 
+/** The one page whose path ends with a slash: its links are relative to it. */
+const consolePage = /^\/console\/(?:\?|$)/
+
 /**
  * Whether a URL's path is spelled as in the contract. A proxy in front would treat another spelling
  * as a different path and apply the wrong rule.
  */
-export const isExactPath = (url: string): boolean => url.startsWith("/") && !secondSpelling.test(url)
+export const isExactPath = (url: string): boolean =>
+  url.startsWith("/") && (!secondSpelling.test(url) || consolePage.test(url))
 
 const pathOf = (url: string): string => url.split(/[?#]/, 1)[0] ?? ""
 

@@ -15,6 +15,7 @@ import { IsMigrating } from "./IsMigrating.ts"
 import * as AnswersByArrival from "./migrations/AnswersByArrival.ts"
 import * as AuditLog from "./migrations/AuditLog.ts"
 import * as Baseline from "./migrations/Baseline.ts"
+import * as Console from "./migrations/Console.ts"
 import * as CreditLedger from "./migrations/CreditLedger.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
 import * as KeySecrets from "./migrations/KeySecrets.ts"
@@ -40,7 +41,8 @@ export const migrations: Migrations = {
   "0008_request_details": RequestDetails.migration,
   "0009_roles": Roles.migration,
   "0010_audit_log": AuditLog.migration,
-  "0011_key_secrets": KeySecrets.migration
+  "0011_key_secrets": KeySecrets.migration,
+  "0012_console": Console.migration
 }
 
 /**
@@ -50,6 +52,8 @@ export const migrations: Migrations = {
 export const owners: Readonly<Record<string, string>> = {
   audit_log: "audit",
   budgets: "accounting",
+  console_links: "console",
+  console_sessions: "console",
   credit_ledger: "accounting",
   destinations: "broadcast",
   ephemeral_keys: "access",

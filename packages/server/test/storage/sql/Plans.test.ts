@@ -28,6 +28,8 @@ import * as VideoRetention from "../../../src/video/VideoRetention.ts"
 import { DeliveryStore } from "../../../src/webhooks/DeliveryStore.ts"
 import * as WorkspaceRemoval from "../../../src/access/WorkspaceRemoval.ts"
 import { WorkspaceStore } from "../../../src/access/WorkspaceStore.ts"
+import { ConsoleLinks } from "../../../src/console/ConsoleLinks.ts"
+import { ConsoleSessions } from "../../../src/console/ConsoleSessions.ts"
 import { type Answer, form, formHeaders, layer, TestGateway } from "../../TestGateway.ts"
 import { post } from "../../TestEnvelope.ts"
 
@@ -86,6 +88,20 @@ const files = Effect.gen(function* () {
   yield* sure(ask(`/api/v1/files?order=asc&after=${id}`))
   yield* sure(ask(`/api/v1/files/${id}`))
   yield* sure(ask(`/api/v1/files/${id}`, { method: "DELETE" }))
+})
+
+const signingIn = Effect.gen(function* () {
+  const { organizationId, id: workspaceId } = (yield* TestGateway).workspace
+  const access = { organizationId, workspaceId, role: "viewer" as const, workspaceIds: null }
+  const links = yield* ConsoleLinks
+  const { plain: token } = yield* links.create({ ...access, lifetime: 60_000 })
+  yield* links.use(token)
+  yield* links.purge
+  const sessions = yield* ConsoleSessions
+  const { plain, session } = yield* sessions.start({ ...access, kind: "link", actor: "a", label: "l" })
+  yield* sessions.find(plain)
+  yield* sessions.end(session.hash)
+  yield* sessions.purge
 })
 
 const managing = Effect.gen(function* () {
@@ -316,6 +332,7 @@ it.live("every statement uses a key or an index, and every index is used", () =>
       yield* spending
       yield* files
       yield* managing
+      yield* signingIn
       yield* broadcasting
       yield* calling
       yield* clearing

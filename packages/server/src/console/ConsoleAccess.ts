@@ -1,0 +1,120 @@
+/** Who is signed in: the session of a request of the console, and the gate to its API. */
+import { type Forbidden, NotFound, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { constUndefined } from "effect/Function"
+import { Headers, type HttpServerRequest } from "effect/http"
+import type { Caller } from "../access/Caller.ts"
+import { KeyStore } from "../access/KeyStore.ts"
+import * as ManagementActor from "../access/ManagementActor.ts"
+import { SignedIn } from "../access/SignedIn.ts"
+import * as ConsoleRequests from "../http/ConsoleRequests.ts"
+import type { StorageError } from "../storage/sql/StorageError.ts"
+import { type ConsoleSession, ConsoleSessions } from "./ConsoleSessions.ts"
+import * as SameOrigin from "./SameOrigin.ts"
+import * as SessionCookie from "./SessionCookie.ts"
+
+/** How the console is served. */
+export interface Options {}
+
+/** The console of the service. Undefined: it is switched off. */
+export const Console = Context.Reference<Options | undefined>("@model-gateway/server/console/ConsoleAccess/Console", {
+  defaultValue: constUndefined
+})
+
+/** The answer of everything below `/console` while the console is switched off. */
+export const switchedOff = new NotFound({
+  error: {
+    message: `${phrases[404]}: the console is switched off. The operator switches it on with --console on, or MODEL_GATEWAY_CONSOLE=on`,
+    metadata: { reason: "console_off" }
+  }
+})
+
+/** A session, and the permissions that it has now. */
+export interface Current {
+  readonly session: ConsoleSession
+  readonly caller: Caller
+}
+
+/** The sessions of requests. */
+export class ConsoleAccess extends Context.Service<
+  ConsoleAccess,
+  {
+    /** The session of the request's cookie. */
+    readonly current: (
+      request: HttpServerRequest.HttpServerRequest
+    ) => Effect.Effect<Current, Forbidden | Unauthorized | StorageError>
+    /** The permissions of a session. */
+    readonly callerOf: (session: ConsoleSession) => Effect.Effect<Caller, Unauthorized | StorageError>
+  }
+>()("@model-gateway/server/console/ConsoleAccess") {}
+
+const unauthorized = (reason: "signed_out" | "session_ended", message: string) =>
+  new Unauthorized({ error: { message, metadata: { reason } } })
+
+const signedOut = unauthorized("signed_out", "not signed in: sign in to the console first")
+
+const ended = unauthorized(
+  "session_ended",
+  "the session has ended: a session lasts 30 minutes without a request, and 8 hours in all. Sign in again"
+)
+
+const make = Effect.gen(function* () {
+  const sessions = yield* ConsoleSessions
+  const keys = yield* KeyStore
+
+  const callerOf = Effect.fnUntraced(function* (session: ConsoleSession) {
+    if (session.kind === "key") {
+      return yield* Effect.catchTag(keys.usable(session.actor), "InvalidKey", ({ reason }) =>
+        Effect.andThen(
+          sessions.end(session.hash),
+          Effect.fail(
+            unauthorized("session_ended", `the session has ended: its key is ${reason}. Sign in with another one`)
+          )
+        )
+      )
+    }
+    const { actor: id, createdAt: since, label, organizationId, role, workspaceId, workspaceIds } = session
+    const key = ManagementActor.keyOf({ id, label, organizationId, workspaceId, role, workspaceIds, since })
+    const caller: Caller = { key, guardrail: null, ephemeral: null }
+    return caller
+  })
+
+  return ConsoleAccess.of({
+    callerOf,
+    current: Effect.fnUntraced(function* (request) {
+      const refusal = SameOrigin.refusalOf(request)
+      if (refusal !== undefined) return yield* refusal
+      const token = SessionCookie.read(request)
+      if (token === undefined) return yield* signedOut
+      const session = yield* sessions.find(token)
+      if (session === undefined) return yield* ended
+      return { session, caller: yield* callerOf(session) }
+    })
+  })
+})
+
+/** The sessions of requests, over the stores. */
+export const layer: Layer.Layer<ConsoleAccess, never, ConsoleSessions | KeyStore> = Layer.effect(ConsoleAccess, make)
+
+/** The gate to the API, which is closed while the console is switched off. */
+export const layerGate: Layer.Layer<never, never, ConsoleAccess> = Layer.effect(
+  ConsoleRequests.ConsoleGate,
+  Effect.gen(function* () {
+    if ((yield* Console) === undefined) return { enter: () => Effect.die(switchedOff) }
+    const access = yield* ConsoleAccess
+    return {
+      enter: Effect.fnUntraced(function* (request, record) {
+        const { caller, session } = yield* access.current(request)
+        record.session = new SignedIn({ caller, provedAt: session.createdAt })
+        // In place of a key. New keys are derived from it (`access/DerivedKey.ts`).
+        const token = SessionCookie.read(request) ?? Redacted.make("")
+        const headers = Headers.set(
+          Headers.remove(request.headers, "cookie"),
+          "authorization",
+          `Bearer ${Redacted.value(token)}`
+        )
+        return request.modify({ url: ConsoleRequests.apiUrl(request.url), headers })
+      }, Effect.orDie)
+    }
+  })
+)

@@ -1,0 +1,170 @@
+/**
+ * `/console/session`: GET shows the session, POST signs in with a management key or the token of a
+ * link, DELETE signs out. The routes are not in the contract: programs use keys.
+ */
+import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
+import { Effect, type Redacted, Schema } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import * as FailedAuthentications from "../access/FailedAuthentications.ts"
+import type { Caller } from "../access/Caller.ts"
+import { KeyStore } from "../access/KeyStore.ts"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import * as ClientAddress from "../http/ClientAddress.ts"
+import * as JsonBody from "../http/JsonBody.ts"
+import * as Issues from "../internal/Issues.ts"
+import * as Timestamp from "../internal/Timestamp.ts"
+import * as ConsoleAccess from "./ConsoleAccess.ts"
+import { ConsoleLinks } from "./ConsoleLinks.ts"
+import { type ConsoleSession, ConsoleSessions, lastsFor, type NewSession } from "./ConsoleSessions.ts"
+import * as SameOrigin from "./SameOrigin.ts"
+import * as SessionCookie from "./SessionCookie.ts"
+
+const path = "/console/session"
+
+/** The longest body of a sign-in, in bytes. */
+const maxBody = 4096
+
+const Secret = Schema.RedactedFromValue(Schema.String)
+
+const SignIn = Schema.fromJsonString(
+  Schema.Struct({ key: Schema.optionalKey(Secret), token: Schema.optionalKey(Secret) })
+)
+
+const decode = Schema.decodeUnknownEffect(SignIn)
+
+const notOne = Issues.invalid([{ path: "", message: 'Expected {"key": "mg_mk_…"} or {"token": "…"} as JSON' }])
+
+const needsHttps = new Forbidden({
+  error: {
+    message: `${phrases[403]}: the console needs HTTPS, except at localhost. A browser does not keep the cookie of a session otherwise`,
+    metadata: { reason: "needs_https" }
+  }
+})
+
+const ordinary = new Forbidden({
+  error: {
+    message: `${phrases[403]}: an ordinary key cannot sign in to the console. Use a management key (mg_mk_…)`,
+    metadata: { reason: "ordinary_key" }
+  }
+})
+
+const sessionOf = (session: ConsoleSession, { key }: Caller) => ({
+  kind: session.kind,
+  label: session.label,
+  role: key.role,
+  workspace_ids: key.workspaceIds,
+  expires_at: Timestamp.fromMillis(session.createdAt + lastsFor),
+  idle_expires_at: Timestamp.fromMillis(session.expiresAt),
+  reauthenticated_at: Timestamp.fromMillis(session.createdAt)
+})
+
+/** The body as text, which must not be longer than a sign-in is. */
+const textOf = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+  const chunks: Array<Uint8Array> = []
+  yield* JsonBody.forEachChunk(request, maxBody, (chunk) => Effect.sync(() => void chunks.push(chunk)))
+  return Buffer.concat(chunks).toString("utf8")
+})
+
+/** The routes, or the answer that the console is switched off. */
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    if ((yield* ConsoleAccess.Console) === undefined) {
+      return yield* router.add("*", "/console/*", Effect.fail(ConsoleAccess.switchedOff))
+    }
+    const access = yield* ConsoleAccess.ConsoleAccess
+    const sessions = yield* ConsoleSessions
+    const links = yield* ConsoleLinks
+    const keys = yield* KeyStore
+    const { failedAuthentications, trustedProxies } = yield* GatewayServerConfig
+    const failed = yield* FailedAuthentications.make(failedAuthentications)
+    const addressOf = ClientAddress.make(trustedProxies)
+
+    const refused = (request: HttpServerRequest.HttpServerRequest, message: string) =>
+      Effect.andThen(
+        failed(addressOf(request)),
+        Effect.fail(new Unauthorized({ error: { message, metadata: { reason: "invalid_credential" } } }))
+      )
+
+    const byKey = Effect.fnUntraced(function* (
+      plain: Redacted.Redacted<string>,
+      request: HttpServerRequest.HttpServerRequest
+    ) {
+      const { ephemeral, key } = yield* Effect.catchTag(keys.authenticate(plain), "InvalidKey", ({ message }) =>
+        refused(request, message)
+      )
+      if (!key.isManagement || ephemeral !== null) return yield* ordinary
+      const { hash, label, name, organizationId, role, workspaceId, workspaceIds } = key
+      const input: NewSession = {
+        kind: "key",
+        actor: hash,
+        label: name === "" ? label : name,
+        organizationId,
+        workspaceId,
+        role,
+        workspaceIds
+      }
+      return input
+    })
+
+    const byLink = Effect.fnUntraced(function* (
+      plain: Redacted.Redacted<string>,
+      request: HttpServerRequest.HttpServerRequest
+    ) {
+      const link = yield* Effect.catchTag(links.use(plain), "InvalidLink", ({ message }) => refused(request, message))
+      const { createdAt, hash, organizationId, role, workspaceId, workspaceIds } = link
+      const input: NewSession = {
+        kind: "link",
+        actor: `link:${hash.slice(0, 16)}`,
+        label: `one-time link of ${Timestamp.fromMillis(createdAt)}`,
+        organizationId,
+        workspaceId,
+        role,
+        workspaceIds
+      }
+      return input
+    })
+
+    const signIn = Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const refusal = SameOrigin.refusalOf(request)
+      if (refusal !== undefined) return yield* refusal
+      if (!SessionCookie.isKept(request)) return yield* needsHttps
+      const { key, token } = yield* Effect.catchTag(decode(yield* textOf(request)), "SchemaError", () =>
+        Effect.fail(notOne)
+      )
+      const former = SessionCookie.read(request)
+      const input =
+        key !== undefined && token === undefined
+          ? yield* byKey(key, request)
+          : token !== undefined && key === undefined
+            ? yield* byLink(token, request)
+            : yield* notOne
+      const { plain, session } = yield* sessions.start(input)
+      // A new sign-in has a new token, so that one that was copied before is of no use.
+      const old = former === undefined ? undefined : yield* sessions.find(former)
+      if (old !== undefined) yield* sessions.end(old.hash)
+      const caller = yield* access.callerOf(session)
+      return SessionCookie.set(request, plain)(HttpServerResponse.jsonUnsafe(sessionOf(session, caller)))
+    })
+
+    const show = Effect.gen(function* () {
+      const { caller, session } = yield* access.current(yield* HttpServerRequest.HttpServerRequest)
+      return HttpServerResponse.jsonUnsafe(sessionOf(session, caller))
+    })
+
+    /** Signing out twice is no mistake. */
+    const signOut = Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const refusal = SameOrigin.refusalOf(request)
+      if (refusal !== undefined) return yield* refusal
+      const token = SessionCookie.read(request)
+      const session = token === undefined ? undefined : yield* sessions.find(token)
+      if (session !== undefined) yield* sessions.end(session.hash)
+      return SessionCookie.clear(request)(HttpServerResponse.empty())
+    })
+
+    yield* router.add("GET", path, show)
+    yield* router.add("POST", path, signIn)
+    yield* router.add("DELETE", path, signOut)
+  })
+)
