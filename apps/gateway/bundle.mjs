@@ -194,7 +194,13 @@ export const bundle = async ({ to = join(here, "bundle"), version = own.version,
   copy(fromSandbox.resolve(encoder), `dist/${encoder}.cjs`)
   for (const { file } of fonts) copy(fromSandbox.resolve(file), `dist/fonts/${basename(file)}`)
   copy(join(root, "packages/server/assets"), "dist/assets")
-  copy(join(root, "apps/sample/dist/web"), "page")
+  copy(join(root, "apps/sample/dist/web"), "page/sample")
+  const application = join(root, "apps/console/dist/web")
+  // Not the manifest of its build.
+  cpSync(application, join(to, "page/application"), {
+    recursive: true,
+    filter: (from) => !basename(from).startsWith(".")
+  })
   copy(join(here, "README.md"), "README.md")
   copy(join(root, "LICENSE"), "LICENSE")
   // Not the list of the folder, whose links lead to a clone, nor what was made in a clone to try

@@ -40,7 +40,8 @@ const perCall = new Set<string>([
   "server/openapi/JsonSchema.ts made",
   "server/openapi/OpenApiDocument.ts declared",
   "server/openapi/OpenApiDocument.ts found",
-  "server/site/StaticSite.ts files",
+  "server/console/SessionRoutes.ts chunks",
+  "server/site/SiteFolder.ts files",
   // Structures that have their rows where they are used.
   "offers/FairShare.ts acquired",
   "offers/FairShare.ts waiting",

@@ -27,6 +27,7 @@ const folders = [
   "routing",
   "admission",
   "audit",
+  "console",
   "video",
   "operations",
   "openapi",

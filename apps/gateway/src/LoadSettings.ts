@@ -208,8 +208,9 @@ const variableOf = (issue: SchemaIssue.Issue): string | undefined => {
 /** The executable's own settings, in the form in which they are used. */
 export interface Ready extends Omit<Settings.Settings, "webDir" | "initialCredits" | "catalog" | "tls"> {
   readonly catalog: CatalogFile.Location
-  /** Undefined: no page is served. */
-  readonly webDir: string | undefined
+  /** What is served at `/`. A page is the folder of one. */
+  readonly web: "none" | "playground" | { readonly page: string }
+  readonly hasConsole: boolean
   readonly initialCredits: MicroCredits.MicroCredits
   /** Undefined: HTTP. */
   readonly tls: Tls.Files | undefined
@@ -222,13 +223,14 @@ export interface Ready extends Omit<Settings.Settings, "webDir" | "initialCredit
 export const read = Effect.fnUntraced(function* (loaded: Loaded) {
   const path = yield* Path.Path
   const values = yield* loaded.read(Settings.config)
-  const webDir = yield* pageOf(loaded, path.resolve, values.webDir)
+  const web = yield* webOf(loaded, path.resolve, values.webDir)
   const dataDir = path.resolve(values.dataDir)
   const ready: Ready = {
     ...values,
     dataDir,
     catalog: catalogOf(path, dataDir, values.catalog),
-    webDir,
+    web,
+    hasConsole: values.console.enabled === "on" || (values.console.enabled === "auto" && isLoopback(values.host)),
     tls: yield* tlsOf(loaded, path.resolve, values.tls),
     initialCredits: Option.getOrThrow(MicroCredits.fromCredits(values.initialCredits))
   }
@@ -256,11 +258,18 @@ const tlsOf = (
     : Effect.fail(new Failure({ message: `${source} needs --${missing.name}: a certificate and its key go together.` }))
 }
 
-const pageOf = (loaded: Loaded, resolve: (path: string) => string, webDir: string) => {
-  if (webDir === "sample") return Effect.succeed(Settings.samplePage)
-  if (webDir === "none") return Effect.succeed(undefined)
-  const folder = resolve(webDir)
-  return isDirectory(folder) ? Effect.succeed(folder) : Effect.fail(loaded.invalid(Settings.declarations.webDir))
+const webOf = (
+  loaded: Loaded,
+  resolve: (path: string) => string,
+  webDir: string
+): Effect.Effect<Ready["web"], Failure> => {
+  if (webDir === "playground" || webDir === "none") return Effect.succeed(webDir)
+  if (webDir === "sample") return Effect.succeed({ page: Settings.samplePage })
+  const page = resolve(webDir)
+  return isDirectory(page) ? Effect.succeed({ page }) : Effect.fail(loaded.invalid(Settings.declarations.webDir))
 }
+
+/** Whether only programs on this machine reach the address. */
+const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127(?:\.\d+){3}$/.test(host)
 
 const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false

@@ -17,6 +17,7 @@ import * as RedisUrl from "@model-gateway/server/RedisUrl"
 import * as Setting from "@model-gateway/settings/Setting"
 import { type Config, Duration, JsonSchema, type Option, Result, Schema } from "effect"
 import { Flag } from "effect/cli"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as Database from "./Database.ts"
 import * as ModelSettings from "./ModelSettings.ts"
@@ -158,10 +159,19 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
       "Redis in which several processes count rate limits and circuits together. Without it, each process counts by itself"
   }),
   webDir: Setting.text("web-dir", {
-    allowed: "an existing folder, sample or none",
-    default: "sample",
-    description: "Folder of the page served at /. `sample` is the page of the sample, `none` serves no page"
+    allowed: "an existing folder, playground, sample or none",
+    default: "playground",
+    description:
+      "What is served at /. `playground` leads to /play, a page to try every model. `sample` is the page of the sample, `none` serves no page, and a folder is a page of your own"
   }),
+  /** The console for operators. */
+  console: {
+    enabled: Setting.literals("console", ["auto", "on", "off"], {
+      default: "auto",
+      description:
+        "Whether operators can sign in to the console, at /console. `auto` switches it on if the gateway listens on loopback only. It needs HTTPS, except at localhost"
+    })
+  },
   /** Read by every command that may create the database. */
   initialCredits: Setting.number("initial-credits", {
     what: "a number of credits",
@@ -338,8 +348,13 @@ export const config: Config.Config<Settings> = Setting.config(declarations)
 /** Every setting, under its key in the settings file. */
 export const all = { ...declarations, ...GatewayServerConfig.declarations } satisfies Setting.Group
 
+const pages = fileURLToPath(new URL("../page", import.meta.url))
+
 /** The folder of the sample's page, in the bundle. */
-export const samplePage = fileURLToPath(new URL("../page", import.meta.url))
+export const samplePage = join(pages, "sample")
+
+/** The folder of the playground and the console, in the bundle. */
+export const application = join(pages, "application")
 
 /** Names the settings file; a flag of every command. */
 export const configFlag = Flag.String("config").pipe(

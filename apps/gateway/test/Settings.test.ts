@@ -259,7 +259,7 @@ describe("settings", () => {
     [
       ["--web-dir", "/nowhere/page"],
       {},
-      '--web-dir is "/nowhere/page", which is not an existing folder, sample or none.'
+      '--web-dir is "/nowhere/page", which is not an existing folder, playground, sample or none.'
     ],
     [
       [],

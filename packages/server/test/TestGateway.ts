@@ -106,7 +106,15 @@ export const layerAt = (
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(offers === undefined ? Sandbox.make() : Effect.succeed(offers.flat()), (offers) =>
-          Composition.layer({ dataDir: folder, databaseUrl, offers, busyTimeout, fileProviders, objectStoreUrl, console })
+          Composition.layer({
+            dataDir: folder,
+            databaseUrl,
+            offers,
+            busyTimeout,
+            fileProviders,
+            objectStoreUrl,
+            console
+          })
         )
       )
     ),

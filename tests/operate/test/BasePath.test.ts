@@ -13,9 +13,13 @@ it.skipIf(launch === undefined)(
   "the page and the reference load everything, and the page reaches the API",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "base-path-"))
-    const gateway = start(process.execPath, [executable, "serve", "--port", "0", "--base-path", "/gateway"], {
-      cwd: folder
-    })
+    const gateway = start(
+      process.execPath,
+      [executable, "serve", "--port", "0", "--base-path", "/gateway", "--web-dir", "sample"],
+      {
+        cwd: folder
+      }
+    )
     const browser = await chromium.launch(launch)
     onTestFinished(async () => {
       await browser.close()

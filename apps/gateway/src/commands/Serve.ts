@@ -67,16 +67,16 @@ const layerService = Effect.fnUntraced(function* (
     databaseConnections,
     databaseUrl,
     dataDir,
+    hasConsole,
     host,
     migrate,
     objectStoreUrl,
     port,
     redisUrl,
     shutdownTimeout,
-    webDir,
+    web,
     workers
   } = settings
-  const web = webDir === undefined ? undefined : { dir: webDir }
   const httpServer = NodeHttpServer.layer(() => connections.server, {
     host,
     port,
@@ -94,7 +94,9 @@ const layerService = Effect.fnUntraced(function* (
         objectStoreUrl,
         offers,
         redisUrl,
-        web,
+        application: { dir: Settings.application, hasPlayground: web === "playground" },
+        console: hasConsole ? {} : undefined,
+        web: typeof web === "string" ? undefined : { dir: web.page },
         version,
         workers,
         metricsPage: Worker.number === undefined ? undefined : Worker.allMetrics
@@ -181,6 +183,20 @@ const urlOf = ({ host, tls }: LoadSettings.Ready, port: number, basePath = ""): 
   return `${scheme}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}${basePath}`
 }
 
+/** The pages that are served, as the first line of the output names them. */
+const pagesOf = ({ hasConsole, web }: LoadSettings.Ready, basePath: string | undefined) => {
+  const page =
+    typeof web === "string"
+      ? []
+      : [{ what: "web page", path: basePath === undefined ? "" : "/", file: join(web.page, "index.html") }]
+  const playground =
+    web === "playground" ? [{ what: "playground", path: "/play", file: join(Settings.application, "play.html") }] : []
+  const console = hasConsole
+    ? [{ what: "console", path: "/console", file: join(Settings.application, "console/index.html") }]
+    : []
+  return [...page, ...playground, ...console].filter(({ file }) => existsSync(file))
+}
+
 /** Where rate limits and circuits are counted. Never shows the user and the password of the URL. */
 const counterLocation = ({ redisUrl }: LoadSettings.Ready): string => {
   if (redisUrl === undefined) return "Rate limits and circuits are counted per process."
@@ -234,17 +250,13 @@ const running = Effect.fnUntraced(function* (
   const { address } = yield* HttpServer.HttpServer
   connections.begin()
   const base = urlOf(settings, "port" in address ? address.port : settings.port, basePath)
-  const { webDir } = settings
-  const page =
-    webDir !== undefined && existsSync(join(webDir, "index.html"))
-      ? `, web page at ${base}${basePath === undefined ? "" : "/"}`
-      : ""
+  const pages = pagesOf(settings, basePath).map(({ path, what }) => `, ${what} at ${base}${path}`)
   const crash = yield* Crash
   const lifecycle = yield* Lifecycle
   const { databaseUrl, dataDir } = settings
   const data = databaseUrl === undefined ? dataDir : `${dataDir} and ${Database.nameOf(databaseUrl)}`
   return yield* Effect.gen(function* () {
-    const banner = [`Model gateway at ${base}/api/v1 (data in ${data}${page}, API reference at ${base}/docs)`]
+    const banner = [`Model gateway at ${base}/api/v1 (data in ${data}${pages.join("")}, API reference at ${base}/docs)`]
     if (settings.mcp.enabled === "on") banner.push(`Model Context Protocol at ${base}/mcp`)
     if (settings.objectStoreUrl !== undefined) {
       banner.push(`Files and videos are stored in ${settings.objectStoreUrl.split("?")[0]}.`)

@@ -85,9 +85,9 @@ it.layer(layer({ wireNames: "openrouter", corsOrigins: ["https://app.example"] }
       const { managementKey: key } = yield* TestGateway
       const at = (origin: string) =>
         page("/console/session", { body: { key }, headers: { origin, host: new URL(origin).host } })
-      expect((yield* at("https://gateway.example")).headers["set-cookie"]).toEqual([
-        expect.stringMatching(/^__Host-model-gateway-console=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/)
-      ])
+      expect((yield* at("https://gateway.example")).headers["set-cookie"]?.[0]).toMatch(
+        /^__Host-model-gateway-console=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/
+      )
       expect((yield* at("https://localhost:9000")).headers["set-cookie"]?.[0]).toContain("; Secure")
       expect((yield* at("http://[::1]:9000")).headers["set-cookie"]?.[0]).toMatch(/^model-gateway-console-9000=/)
       const insecure = yield* at("http://192.168.1.5:8787")
@@ -100,11 +100,9 @@ it.layer(layer({ wireNames: "openrouter", corsOrigins: ["https://app.example"] }
     Effect.gen(function* () {
       const { managementKey: key, ordinaryKey } = yield* TestGateway
       const start = (body: object) => Effect.map(page("/console/session", { body }), failureOf)
-      expect(yield* start({ key: ordinaryKey })).toEqual({
-        status: 403,
-        reason: "ordinary_key",
-        message: expect.stringContaining("Use a management key")
-      })
+      const ordinary = yield* start({ key: ordinaryKey })
+      expect(ordinary).toMatchObject({ status: 403, reason: "ordinary_key" })
+      expect(ordinary.message).toContain("Use a management key")
       expect(yield* start({ key: "mg_mk_mistyped" })).toMatchObject({ status: 401, reason: "invalid_credential" })
       const disabled = yield* managementKey("admin")
       const { organizationId } = (yield* TestGateway).workspace
@@ -144,12 +142,8 @@ it.layer(layer({ wireNames: "openrouter", corsOrigins: ["https://app.example"] }
             // Node sends the body of a DELETE without its length.
             body: method === "DELETE" ? undefined : JSON.stringify({ key, name: "k" })
           })
-          expect([method, path, other, failureOf(answer)]).toEqual([
-            method,
-            path,
-            other,
-            { status: 403, reason: "cross_origin", message: expect.any(String) }
-          ])
+          const { reason, status } = failureOf(answer)
+          expect([method, path, other, status, reason]).toEqual([method, path, other, 403, "cross_origin"])
         }
       }
       const { "x-model-gateway-console": _header, ...withoutHeader } = own
@@ -302,11 +296,9 @@ it.layer(layer({ wireNames: "openrouter", corsOrigins: ["https://app.example"] }
       expect((yield* page("/console/api/keys", { cookie })).status).toBe(200)
       expect((yield* page("/console/api/key", { cookie })).status).toBe(200)
       expect((yield* page("/console/api/keys", { cookie, body: { name: "k" } })).status).toBe(403)
-      expect(failureOf(yield* page("/console/session", { body: { token } }))).toEqual({
-        status: 401,
-        reason: "invalid_credential",
-        message: expect.stringMatching(/^the link was used at .*Z, and it works once\. The command/)
-      })
+      const again = failureOf(yield* page("/console/session", { body: { token } }))
+      expect(again).toMatchObject({ status: 401, reason: "invalid_credential" })
+      expect(again.message).toMatch(/^the link was used at .*Z, and it works once\. The command/)
       const expired = yield* link("viewer", 0)
       expect(failureOf(yield* page("/console/session", { body: { token: expired } })).message).toMatch(
         /^the link expired at .*Z\. The command "model-gateway console link" prints another one\.$/
@@ -340,11 +332,9 @@ it.layer(layer(), { excludeTestServices: true })("a console that is switched off
         yield* page("/console/api/keys")
       ]
       for (const answer of asked) {
-        expect(failureOf(answer)).toEqual({
-          status: 404,
-          reason: "console_off",
-          message: expect.stringContaining("--console on")
-        })
+        const { message, ...failure } = failureOf(answer)
+        expect(failure).toEqual({ status: 404, reason: "console_off" })
+        expect(message).toContain("--console on")
       }
     })
   )

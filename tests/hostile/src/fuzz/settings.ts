@@ -77,7 +77,7 @@ export interface Sample {
 const careful: Readonly<Record<string, ReadonlyArray<string>>> = {
   host: ["localhost", "127.0.0.1", "", " ", "::1", "300.300.300.300", "127.0.0.1:80", "no host", "\ud800"],
   dataDir: ["", " ", "data", "file", "file/inside", "/dev/null", "/proc/nothing", "a".repeat(5000), "\ud800"],
-  webDir: ["", "none", "sample", "file", "nowhere", "/dev/null"],
+  webDir: ["", "none", "playground", "sample", "file", "nowhere", "/dev/null"],
   databaseUrl: [
     "",
     "tea",

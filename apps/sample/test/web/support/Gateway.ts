@@ -22,7 +22,8 @@ export interface Gateway {
 
 /** Starts a process and collects its output. */
 const start = (dataDir: string, port: string, flags: ReadonlyArray<string>) => {
-  const child = spawn(process.execPath, [executable, "serve", "--port", port, "--data-dir", dataDir, ...flags], {
+  const args = ["serve", "--port", port, "--data-dir", dataDir, "--web-dir", "sample", ...flags]
+  const child = spawn(process.execPath, [executable, ...args], {
     env: childEnvironment(),
     stdio: ["ignore", "pipe", "pipe"]
   })

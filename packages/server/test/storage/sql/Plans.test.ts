@@ -380,7 +380,7 @@ it.live("every statement uses a key or an index, and every index is used", () =>
       const positions = steps.filter(
         ({ text }) => /\bOFFSET\b/.test(text) && !text.includes(" UNION ALL ") && !text.includes("video_jobs")
       )
-      expect(new Set(positions.map(({ text }) => text)).size).toBe(18)
+      expect(new Set(positions.map(({ text }) => text)).size).toBe(20)
       const skipped = positions.filter(({ step }) =>
         /^SEARCH (keys|guardrails|usage_ledger|rejected_requests|audit_log) USING COVERING INDEX \1_/.test(step)
       )
