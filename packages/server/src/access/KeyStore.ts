@@ -183,10 +183,10 @@ export class KeyStore extends Context.Service<
     /** Authenticates a key. For an ephemeral key, the caller's key is its parent. */
     readonly authenticate: (key: Redacted.Redacted<string>) => Effect.Effect<Caller, InvalidKey | StorageError>
     /**
-     * The caller of a key that is not ephemeral, by its hash. Fails as `authenticate` does. For
-     * what was authenticated earlier by the key, such as a session.
+     * The caller of a secret that is not that of an ephemeral key, by the hash of the secret. Fails
+     * as `authenticate` does. For what was authenticated earlier by the secret, such as a session.
      */
-    readonly usable: (hash: string) => Effect.Effect<Caller, InvalidKey | StorageError>
+    readonly usable: (secretHash: string) => Effect.Effect<Caller, InvalidKey | StorageError>
     /**
      * Reads the same caller again. Fails if its key can no longer be used. For requests that wait.
      */
@@ -432,7 +432,7 @@ export const make = Effect.gen(function* () {
     rotate,
     remove,
     authenticate,
-    usable,
+    usable: (secretHash) => usable(secretHash, true),
     refresh
   })
 })

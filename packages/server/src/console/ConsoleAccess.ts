@@ -4,6 +4,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { constUndefined } from "effect/Function"
 import { Headers, type HttpServerRequest } from "effect/http"
 import type { Caller } from "../access/Caller.ts"
+import type { InvalidKey } from "../access/InvalidKey.ts"
 import { KeyStore } from "../access/KeyStore.ts"
 import * as ManagementActor from "../access/ManagementActor.ts"
 import { SignedIn } from "../access/SignedIn.ts"
@@ -58,17 +59,28 @@ const ended = unauthorized(
   "the session has ended: a session lasts 30 minutes without a request, and 8 hours in all. Sign in again"
 )
 
+/** What became of a key that was valid. */
+const ends: Readonly<Record<InvalidKey["reason"], string>> = {
+  malformed: "is not valid",
+  checksum: "is not valid",
+  unknown: "was deleted",
+  deleted: "was deleted",
+  disabled: "is disabled",
+  expired: "has expired",
+  replaced: "has another secret"
+}
+
 const make = Effect.gen(function* () {
   const sessions = yield* ConsoleSessions
   const keys = yield* KeyStore
 
   const callerOf = Effect.fnUntraced(function* (session: ConsoleSession) {
-    if (session.kind === "key") {
-      return yield* Effect.catchTag(keys.usable(session.actor), "InvalidKey", ({ reason }) =>
+    if (session.secretHash !== null) {
+      return yield* Effect.catchTag(keys.usable(session.secretHash), "InvalidKey", ({ reason }) =>
         Effect.andThen(
           sessions.end(session.hash),
           Effect.fail(
-            unauthorized("session_ended", `the session has ended: its key is ${reason}. Sign in with another one`)
+            unauthorized("session_ended", `the session has ended: its key ${ends[reason]}. Sign in with another one`)
           )
         )
       )

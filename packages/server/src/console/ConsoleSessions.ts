@@ -27,6 +27,8 @@ class StoredSession extends Model.Class<StoredSession>("ConsoleSession")({
   /** SHA-256 of the token in lowercase hex. */
   hash: Table.constant(Schema.String),
   kind: Table.constant(Table.oneOf(Kind, "link")),
+  /** The hash of the secret of the management key that it was started with. Null: of none. */
+  secretHash: Table.constantOrNull(Schema.String),
   /** The hash of the management key, or another identifier of who it is. */
   actor: Table.constant(Schema.String),
   /** Who it is, in words. */
@@ -49,7 +51,7 @@ export interface ConsoleSession extends StoredSession {}
 /** Who starts a session. */
 export type NewSession = Pick<
   ConsoleSession,
-  "kind" | "actor" | "label" | "organizationId" | "workspaceId" | "role" | "workspaceIds"
+  "kind" | "secretHash" | "actor" | "label" | "organizationId" | "workspaceId" | "role" | "workspaceIds"
 >
 
 /** A new session. `plain` is for the cookie. */

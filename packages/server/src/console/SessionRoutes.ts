@@ -3,10 +3,11 @@
  * link, DELETE signs out. The routes are not in the contract: programs use keys.
  */
 import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
-import { Effect, type Redacted, Schema } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as FailedAuthentications from "../access/FailedAuthentications.ts"
 import type { Caller } from "../access/Caller.ts"
+import * as KeyFormat from "../access/KeyFormat.ts"
 import { KeyStore } from "../access/KeyStore.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as ClientAddress from "../http/ClientAddress.ts"
@@ -96,6 +97,7 @@ export const layer = HttpRouter.use(
       const { hash, label, name, organizationId, role, workspaceId, workspaceIds } = key
       const input: NewSession = {
         kind: "key",
+        secretHash: KeyFormat.hashKey(Redacted.value(plain)),
         actor: hash,
         label: name === "" ? label : name,
         organizationId,
@@ -114,6 +116,7 @@ export const layer = HttpRouter.use(
       const { createdAt, hash, organizationId, role, workspaceId, workspaceIds } = link
       const input: NewSession = {
         kind: "link",
+        secretHash: null,
         actor: `link:${hash.slice(0, 16)}`,
         label: `one-time link of ${Timestamp.fromMillis(createdAt)}`,
         organizationId,

@@ -8,6 +8,7 @@ import { databases } from "../TestDatabases.ts"
 
 const someone = {
   kind: "key" as const,
+  secretHash: "a".repeat(64),
   actor: "a".repeat(64),
   label: "key",
   organizationId: "o",
@@ -100,7 +101,7 @@ describe.each(databases)("sessions of the console on $name", ({ layer: stores })
     it.effect("start by a link once, also of two that try at once, and only until it expires", () =>
       Effect.gen(function* () {
         const links = yield* ConsoleLinks.ConsoleLinks
-        const { actor: _actor, kind: _kind, label: _label, ...wanted } = someone
+        const { actor: _actor, kind: _kind, label: _label, secretHash: _hash, ...wanted } = someone
         const { plain } = yield* links.create({ ...wanted, lifetime: 60_000 })
         const use = Effect.result(links.use(plain))
         const both = yield* Effect.all([use, use], { concurrency: 2 })

@@ -98,7 +98,13 @@ const signingIn = Effect.gen(function* () {
   yield* links.use(token)
   yield* links.purge
   const sessions = yield* ConsoleSessions
-  const { plain, session } = yield* sessions.start({ ...access, kind: "link", actor: "a", label: "l" })
+  const { plain, session } = yield* sessions.start({
+    ...access,
+    kind: "link",
+    secretHash: null,
+    actor: "a",
+    label: "l"
+  })
   yield* sessions.find(plain)
   yield* sessions.end(session.hash)
   yield* sessions.purge

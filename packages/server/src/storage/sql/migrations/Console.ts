@@ -9,6 +9,7 @@ export const migration = Effect.gen(function* () {
   yield* sql`CREATE TABLE console_sessions (
     hash TEXT NOT NULL PRIMARY KEY,
     kind TEXT NOT NULL,
+    secret_hash TEXT,
     actor TEXT NOT NULL,
     label TEXT NOT NULL,
     organization_id TEXT NOT NULL,
