@@ -1,0 +1,103 @@
+/** What is known of a request that was run: status, time, cost, who served it, and its raw text. */
+import { useEffect, useState } from "react"
+import type { Success } from "../api/Contract.ts"
+import { Badge } from "../parts/Badge.tsx"
+import { CopyButton, Id } from "../parts/Copy.tsx"
+import { credits, duration } from "../parts/format.ts"
+import { type Exchange, read } from "./shared/exchange.ts"
+
+type Generation = Success<"GET /generation">["data"]
+
+/** A request that no provider was asked for is not in the request log. */
+const isLogged = ({ requestId, status }: Exchange): boolean =>
+  requestId !== undefined && (status < 300 || status >= 500)
+
+/** Reads the request log, where a request appears within moments. */
+const useGeneration = (exchange: Exchange, isWanted: boolean): Generation | undefined => {
+  const [generation, setGeneration] = useState<Generation>()
+  const { requestId } = exchange
+  useEffect(() => {
+    if (!isWanted || requestId === undefined) return
+    const controller = new AbortController()
+    read<Success<"GET /generation">>(`/generation?id=${encodeURIComponent(requestId)}`, controller.signal).then(
+      ({ data }) => setGeneration(data),
+      // The facts of the response itself are shown.
+      () => {}
+    )
+    return () => controller.abort()
+  }, [isWanted, requestId])
+  return generation
+}
+
+const Attempts = ({ attempts }: { readonly attempts: Generation["attempts"] }) => (
+  <ol className="attempts">
+    {attempts.map(({ billed, outcome, provider, seconds, status }, index) => (
+      <li key={index}>
+        <Badge tone={outcome === "Success" ? "good" : "bad"}>
+          {provider}: {outcome}
+          {status === undefined ? "" : ` (${status})`}
+        </Badge>{" "}
+        <span className="hint figures">
+          {duration(seconds * 1000)}
+          {billed === "unknown" && ", billing not known"}
+        </span>
+      </li>
+    ))}
+  </ol>
+)
+
+const Raw = ({ name, text }: { readonly name: string; readonly text: string }) => (
+  <details className="raw">
+    <summary>{name}</summary>
+    <div className="code-panel">
+      <CopyButton text={text} label={`Copy the ${name.toLowerCase()}`} />
+      <pre tabIndex={0}>{text}</pre>
+    </div>
+  </details>
+)
+
+export const Facts = ({ exchange, title }: { readonly exchange: Exchange; readonly title: string }) => {
+  const generation = useGeneration(exchange, isLogged(exchange))
+  const { body, head, ms, requestId, sent, status } = exchange
+  return (
+    <section className="card" aria-label={title === "" ? "Facts" : `Facts of ${title}`}>
+      {title !== "" && <h2>{title}</h2>}
+      <dl className="facts figures">
+        <dt>Status</dt>
+        <dd>
+          <Badge tone={status >= 200 && status < 300 ? "good" : "bad"}>{status === 0 ? "no answer" : status}</Badge>
+        </dd>
+        <dt>Time</dt>
+        <dd>{duration(ms)}</dd>
+        {requestId !== undefined && (
+          <>
+            <dt>Request id</dt>
+            <dd>
+              <Id id={requestId} what="the request id" full />
+            </dd>
+          </>
+        )}
+        {generation !== undefined && (
+          <>
+            <dt>Cost</dt>
+            <dd>{credits(generation.total_cost)} credits</dd>
+            <dt>Provider</dt>
+            <dd>{generation.provider_name ?? "none"}</dd>
+            {generation.latency !== null && (
+              <>
+                <dt>In the gateway</dt>
+                <dd>{duration(generation.latency)}</dd>
+              </>
+            )}
+            <dt>Attempts</dt>
+            <dd>
+              <Attempts attempts={generation.attempts} />
+            </dd>
+          </>
+        )}
+      </dl>
+      <Raw name="Request" text={sent} />
+      {head !== "" && <Raw name="Response" text={`${head}\n\n${body}`} />}
+    </section>
+  )
+}

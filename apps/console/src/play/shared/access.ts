@@ -1,0 +1,141 @@
+/**
+ * The playground's key. It is an ephemeral key, which ends after 15 minutes, and is only in memory.
+ * It comes from an ordinary key that a person types, or from one that they choose with the session
+ * of the console.
+ */
+import { ApiError, base, jsonOf, send } from "../../api/http.ts"
+import type { Success } from "../../api/Contract.ts"
+
+type Ephemeral = Success<"POST /keys/ephemeral">
+
+/** Makes an ephemeral key. */
+type Mint = () => Promise<Ephemeral>
+
+/** What the page shows about the key. */
+export interface Access {
+  /** The ends of the key that pays. Undefined: there is none. */
+  readonly label: string | undefined
+  /** Why the last key does not work any more. */
+  readonly ended: string | undefined
+}
+
+let state: Access = { label: undefined, ended: undefined }
+let mint: Mint | undefined
+let current: Promise<Ephemeral> | undefined
+const listeners = new Set<() => void>()
+const endings = new Set<() => void>()
+
+const set = (next: Access) => {
+  state = next
+  for (const listener of listeners) listener()
+}
+
+/** For `useSyncExternalStore`. */
+export const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** For `useSyncExternalStore`. */
+export const snapshot = (): Access => state
+
+/** Is called when the person signs out: results must not stay for the next one. */
+export const onSignOut = (listener: () => void): (() => void) => {
+  endings.add(listener)
+  return () => endings.delete(listener)
+}
+
+const start = async (next: Mint, label: string): Promise<void> => {
+  const first = await next()
+  mint = next
+  current = Promise.resolve(first)
+  set({ label, ended: undefined })
+}
+
+const json = { "content-type": "application/json" }
+
+/** The first characters of a key, which say its kind, and its last three. */
+const labelOf = (key: string): string => `${key.slice(0, 6)}…${key.slice(-3)}`
+
+/** What is wrong with a typed key, before anything is sent. */
+export const problemOf = (key: string): string | undefined => {
+  if (key === "") return "Enter an ordinary key. It begins with mg_sk_."
+  if (key.startsWith("mg_mk_")) {
+    return "This is a management key, which cannot pay for requests. Enter an ordinary key (mg_sk_…)."
+  }
+  return undefined
+}
+
+/** Takes an ordinary key. It is sent to this gateway only, and stays in memory to renew the other. */
+export const enterKey = (key: string): Promise<void> =>
+  start(async () => {
+    const headers = { ...json, authorization: `Bearer ${key}` }
+    return jsonOf(await send(new URL("api/v1/keys/ephemeral", base), { method: "POST", headers, body: "{}" }))
+  }, labelOf(key))
+
+const ofConsole = { "x-model-gateway-console": "1" }
+
+/** An ordinary key that the session of the console may choose. */
+export interface Choice {
+  readonly hash: string
+  readonly name: string
+  readonly label: string
+}
+
+/** The keys to choose from: those that can be used now. */
+export const choices = async (search: string, signal: AbortSignal): Promise<ReadonlyArray<Choice>> => {
+  const address = new URL("console/api/keys", base)
+  if (search !== "") address.searchParams.set("search", search)
+  const { data } = await jsonOf<Success<"GET /keys">>(await send(address, { headers: ofConsole, signal }))
+  return data.filter(({ disabled, is_management_key }) => !disabled && !is_management_key)
+}
+
+/** Takes a key that the session of the console chose. */
+export const chooseKey = ({ hash, label }: Choice): Promise<void> =>
+  start(async () => {
+    const address = new URL(`console/api/keys/${hash}/ephemeral`, base)
+    return jsonOf(await send(address, { method: "POST", headers: { ...json, ...ofConsole }, body: "{}" }))
+  }, label)
+
+const leave = (ended: string | undefined) => {
+  mint = undefined
+  current = undefined
+  set({ label: undefined, ended })
+}
+
+/** Forgets the key. */
+export const signOut = (): void => {
+  leave(undefined)
+  for (const listener of endings) listener()
+}
+
+/** It is renewed this long before its end, in milliseconds. */
+const margin = 30_000
+
+const renewed = async (make: Mint): Promise<Ephemeral> => {
+  try {
+    return await make()
+  } catch (error) {
+    if (error instanceof ApiError && [401, 403, 404].includes(error.status)) {
+      leave(`The key does not work any more. ${error.message}`)
+    } else current = undefined
+    throw error
+  }
+}
+
+/** The key for a request. Undefined: nobody has entered one. */
+export const token = async (): Promise<string | undefined> => {
+  if (mint === undefined) return undefined
+  const before = await current?.catch(() => undefined)
+  // It may have been renewed, or forgotten, meanwhile.
+  if (mint === undefined) return undefined
+  if (before === undefined || Date.parse(before.expires_at) - Date.now() < margin) current = renewed(mint)
+  return (await current)?.key
+}
+
+/** The gateway refused the key: the next request gets another one. */
+export const refused = (key: string): void => {
+  void current?.then((before) => {
+    if (before.key === key) current = undefined
+  })
+}

@@ -1,0 +1,52 @@
+/** What the request of a form would cost at most, before it is run. */
+import { useEffect, useState } from "react"
+import type { Json } from "@model-gateway/core/unstable/CodeSamples"
+import type { Success } from "../../api/Contract.ts"
+import { ApiError, errorOf } from "../../api/http.ts"
+import { fetchWithKey } from "./exchange.ts"
+import type { Kind } from "./models.ts"
+import { useAccess } from "./useModels.ts"
+
+export type Estimate = Success<"POST /estimate">["data"]
+
+export interface Estimated {
+  readonly estimate: Estimate | undefined
+  /** What the gateway says of a request that it would refuse. */
+  readonly error: ApiError | undefined
+}
+
+const none: Estimated = { estimate: undefined, error: undefined }
+
+/** The form rests this long before it is estimated, in milliseconds. */
+const rest = 400
+
+const ask = async (operation: Kind, request: Json, signal: AbortSignal): Promise<Estimated> => {
+  const response = await fetchWithKey({ method: "POST", path: "/estimate", json: { operation, request } }, signal)
+  if (!response.ok) return { estimate: undefined, error: await errorOf(response) }
+  const { data }: Success<"POST /estimate"> = await response.json()
+  return { estimate: data, error: undefined }
+}
+
+/** Undefined `request`: there is nothing to estimate. */
+export const useEstimate = (operation: Kind, request: Json | undefined): Estimated => {
+  const { label } = useAccess()
+  const [estimated, setEstimated] = useState(none)
+  const text = request === undefined || label === undefined ? undefined : JSON.stringify(request)
+  useEffect(() => {
+    if (text === undefined) return setEstimated(none)
+    const controller = new AbortController()
+    const timer = setTimeout(() => {
+      ask(operation, JSON.parse(text), controller.signal).then(
+        (next) => {
+          if (!controller.signal.aborted) setEstimated(next)
+        },
+        () => {}
+      )
+    }, rest)
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [operation, text])
+  return estimated
+}

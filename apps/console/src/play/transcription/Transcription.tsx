@@ -1,0 +1,3 @@
+import type { TaskProps } from "../Playground.tsx"
+const Transcription = (_: TaskProps) => null
+export default Transcription
