@@ -15,7 +15,6 @@ import { CreateKey } from "./keys/CreateKey.tsx"
 import { KeyLimit, KeyState, kindOf } from "./keys/Key.tsx"
 import { KeyDetails } from "./keys/KeyDetails.tsx"
 import { type NewKey, ShownKey } from "./keys/ShownKey.tsx"
-import "./keys/keys.css"
 
 const sorts = [
   ["name", "By name"],
