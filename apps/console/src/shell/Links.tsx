@@ -18,8 +18,10 @@ export const useGuardrails = () => useOffsetPages("GET /guardrails", { query: { 
 
 /** A guardrail by its id. */
 export const GuardrailLink = ({ id }: { readonly id: string }) => {
-  const known = useGuardrails().rows?.find((guardrail) => guardrail.id === id)
-  const { data } = useRead("GET /guardrails/:id", { params: { id } }, { enabled: known === undefined })
+  const { rows } = useGuardrails()
+  const known = rows?.find((guardrail) => guardrail.id === id)
+  const isUnknown = rows !== undefined && known === undefined
+  const { data } = useRead("GET /guardrails/:id", { params: { id } }, { enabled: isUnknown })
   return (
     <PageLink page="guardrails" search={{ id }}>
       {known?.name ?? data?.data.name ?? shortId(id)}

@@ -73,6 +73,7 @@ export const CreateKey = ({
     }
   }
 
+  /** Fails if the key was not created, which the form shows. */
   const submit = async () => {
     const payload = requestOf(draft, workspace, isManagement, user)
     const { data: record, key: text } = await create.mutateAsync({ payload, idempotencyKey: idempotencyKey(payload) })
@@ -83,7 +84,7 @@ export const CreateKey = ({
     <FormDialog
       title="Create key"
       action="Create key"
-      change={{ isPending: create.isPending || assign.isPending, error: create.error }} // The form shows the error.
+      change={{ isPending: create.isPending || assign.isPending, error: create.error }}
       onSubmit={() => void submit().catch(() => {})}
       onClose={onClose}
     >

@@ -1,0 +1,177 @@
+/** The form that creates or changes a guardrail, with a preview of who loses what. */
+import { useState } from "react"
+import type { Item, Payload } from "../../api/Contract.ts"
+import { useChange, useRead } from "../../api/hooks.ts"
+import { AreaField, SelectField, TextField } from "../../parts/Fields.tsx"
+import { FormDialog } from "../../parts/FormDialog.tsx"
+import { useScope } from "../../shell/navigation.ts"
+import { useWorkspaces } from "../../shell/WorkspacePicker.tsx"
+import { amountOf, type Reset, resetOptions } from "../keys/KeyFields.tsx"
+import { Losses } from "./Losses.tsx"
+import { type Choice, ModelPicker, ProviderPicker } from "./Picker.tsx"
+import type { Restriction } from "./restriction.ts"
+
+export type Guardrail = Item<"GET /guardrails">
+
+interface Draft {
+  readonly name: string
+  readonly description: string
+  readonly limit: string
+  readonly reset: Reset | ""
+  readonly models: Choice
+  readonly providers: Choice
+}
+
+const empty: Draft = {
+  name: "",
+  description: "",
+  limit: "",
+  reset: "monthly",
+  models: { allowed: null, ignored: [] },
+  providers: { allowed: null, ignored: [] }
+}
+
+const draftOf = (guardrail: Guardrail): Draft => ({
+  name: guardrail.name,
+  description: guardrail.description ?? "",
+  limit: guardrail.limit_usd === null ? "" : String(guardrail.limit_usd),
+  reset: guardrail.reset_interval ?? "",
+  models: { allowed: guardrail.allowed_models, ignored: guardrail.ignored_models ?? [] },
+  providers: { allowed: guardrail.allowed_providers, ignored: guardrail.ignored_providers ?? [] }
+})
+
+const orNull = (entries: ReadonlyArray<string>) => (entries.length === 0 ? null : entries)
+
+const restrictionOf = ({ models, providers }: Draft): Restriction => ({
+  allowed_models: models.allowed,
+  ignored_models: orNull(models.ignored),
+  allowed_providers: providers.allowed,
+  ignored_providers: orNull(providers.ignored)
+})
+
+const requestOf = (draft: Draft): Payload<"POST /guardrails"> => ({
+  name: draft.name,
+  description: draft.description === "" ? null : draft.description,
+  limit_usd: amountOf(draft.limit),
+  reset_interval: draft.reset === "" ? null : draft.reset,
+  ...restrictionOf(draft)
+})
+
+const Fields = ({
+  draft,
+  error,
+  set
+}: {
+  readonly draft: Draft
+  readonly error: Error | null
+  readonly set: (change: Partial<Draft>) => void
+}) => (
+  <>
+    <TextField
+      label="Name"
+      name="name"
+      value={draft.name}
+      onChange={(name) => set({ name })}
+      error={error}
+      required
+      autoFocus
+    />
+    <AreaField
+      label="What it is for"
+      name="description"
+      rows={2}
+      value={draft.description}
+      onChange={(description) => set({ description })}
+      error={error}
+    />
+    <div className="columns">
+      <TextField
+        label="Limit of all its keys together, in credits"
+        name="limit_usd"
+        type="number"
+        value={draft.limit}
+        onChange={(limit) => set({ limit })}
+        error={error}
+        hint="Empty: no limit."
+      />
+      <SelectField
+        label="The limit resets"
+        name="reset_interval"
+        value={draft.reset}
+        options={resetOptions}
+        onChange={(reset) => set({ reset })}
+        error={error}
+        hint="Periods are UTC."
+      />
+    </div>
+    <ModelPicker value={draft.models} change={(models) => set({ models })} error={error} />
+    <ProviderPicker value={draft.providers} change={(providers) => set({ providers })} error={error} />
+  </>
+)
+
+export const CreateGuardrail = ({
+  onClose,
+  onCreated
+}: {
+  readonly onClose: () => void
+  readonly onCreated: (id: string) => void
+}) => {
+  const { workspace: chosen } = useScope()
+  const { data: workspaces } = useWorkspaces()
+  const [draft, setDraft] = useState(empty)
+  const [workspace, setWorkspace] = useState(chosen ?? "")
+  const create = useChange("POST /guardrails")
+  return (
+    <FormDialog
+      title="Create guardrail"
+      action="Create guardrail"
+      change={create}
+      onSubmit={() =>
+        create.mutate(
+          { payload: { ...requestOf(draft), ...(workspace !== "" && { workspace_id: workspace }) } },
+          { onSuccess: ({ data }) => onCreated(data.id) }
+        )
+      }
+      onClose={onClose}
+    >
+      <Fields draft={draft} error={create.error} set={(change) => setDraft({ ...draft, ...change })} />
+      <SelectField
+        label="Listed in the workspace"
+        name="workspace_id"
+        value={workspace}
+        options={[
+          ["", "Your default workspace"] as const,
+          ...(workspaces?.data.map(({ id, name }) => [id, name] as const) ?? [])
+        ]}
+        onChange={setWorkspace}
+        error={create.error}
+        hint="Keys of any workspace can be assigned to it."
+      />
+    </FormDialog>
+  )
+}
+
+export const EditGuardrail = ({ of, onClose }: { readonly of: Guardrail; readonly onClose: () => void }) => {
+  const [before] = useState(() => draftOf(of))
+  const [draft, setDraft] = useState(before)
+  const change = useChange("PATCH /guardrails/:id")
+  const keys = useRead("GET /guardrails/:id/assignments/keys", { params: { id: of.id }, query: { limit: 100 } })
+  const after = restrictionOf(draft)
+  const isRestricted = JSON.stringify(after) !== JSON.stringify(restrictionOf(before))
+  const affected = keys.data?.data.map(({ key_hash, key_name }) => ({ hash: key_hash, name: key_name, before: of }))
+  return (
+    <FormDialog
+      title={`Edit guardrail ${of.name}`}
+      action="Save"
+      change={change}
+      disabled={JSON.stringify(draft) === JSON.stringify(before)}
+      onSubmit={() => change.mutate({ params: { id: of.id }, payload: requestOf(draft) }, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      <Fields draft={draft} error={change.error} set={(some) => setDraft({ ...draft, ...some })} />
+      {isRestricted && affected !== undefined && affected.length > 0 && (
+        <Losses keys={affected} after={after} total={keys.data?.total_count ?? affected.length} />
+      )}
+    </FormDialog>
+  )
+}
