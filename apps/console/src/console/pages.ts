@@ -107,7 +107,7 @@ export const pages = {
   system: {
     title: "System",
     icon: "system",
-    search: texts(),
+    search: texts("reservations", "q", "source"),
     component: () => import("../pages/System.tsx")
   }
 } as const satisfies { readonly [path: string]: Page }
