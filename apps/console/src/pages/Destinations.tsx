@@ -1,3 +1,111 @@
-const Destinations = () => null
+/** Where each finished request is sent: collectors of traces, and webhooks. */
+import { type ReactNode, useState } from "react"
+import { useMay, useOffsetPages } from "../api/hooks.ts"
+import { percent } from "../parts/format.ts"
+import { Icon } from "../parts/Icon.tsx"
+import { Empty, Loaded } from "../parts/Loaded.tsx"
+import { type Column, Table } from "../parts/Table.tsx"
+import { Time } from "../parts/Time.tsx"
+import { usePageSearch, useSetSearch } from "../shell/navigation.ts"
+import { OneWorkspace, useOneWorkspace } from "../shell/WorkspacePicker.tsx"
+import { DestinationDetails, DestinationState } from "./destinations/DestinationDetails.tsx"
+import { CreateDestination } from "./destinations/DestinationForm.tsx"
+import { addressOf, type Destination } from "./destinations/draft.ts"
+
+const columns: ReadonlyArray<Column<Destination>> = [
+  {
+    key: "name",
+    title: "Name",
+    width: "minmax(9rem, 1fr)",
+    cell: ({ id, name }) => name ?? id,
+    sort: ({ name }) => name ?? ""
+  },
+  {
+    key: "state",
+    title: "State",
+    width: "7rem",
+    cell: ({ enabled }) => <DestinationState enabled={enabled} />,
+    sort: ({ enabled }) => String(enabled)
+  },
+  { key: "type", title: "Type", width: "8.5rem", cell: ({ type }) => type, sort: ({ type }) => type },
+  {
+    key: "address",
+    title: "Address",
+    width: "minmax(13rem, 2fr)",
+    cell: (destination) => <span title={addressOf(destination)}>{addressOf(destination)}</span>
+  },
+  {
+    key: "share",
+    title: "Share",
+    width: "5rem",
+    align: "right",
+    cell: ({ sampling_rate }) => percent(sampling_rate)
+  },
+  {
+    key: "created",
+    title: "Created (UTC)",
+    width: "10.5rem",
+    cell: ({ created_at }) => <Time at={created_at} />,
+    sort: ({ created_at }) => created_at
+  }
+]
+
+const Destinations = (): ReactNode => {
+  const { id } = usePageSearch("destinations")
+  const set = useSetSearch("destinations")
+  const workspace = useOneWorkspace()
+  const mayCreate = useMay("admin")
+  const [isCreating, setCreating] = useState(false)
+  const destinations = useOffsetPages(
+    "GET /observability/destinations",
+    { query: { workspace_id: workspace?.id, limit: 100 } },
+    { enabled: workspace !== undefined, refetchInterval: 15_000 }
+  )
+  const create = mayCreate && (
+    <button type="button" className="primary" disabled={workspace === undefined} onClick={() => setCreating(true)}>
+      <Icon name="plus" />
+      Create destination
+    </button>
+  )
+  return (
+    <>
+      <div className="bar">
+        <OneWorkspace />
+        <span className="end">{create}</span>
+      </div>
+      <Loaded value={destinations} what="The destinations" rows={4}>
+        {() =>
+          destinations.total === 0 ? (
+            <Empty title="A destination gets a trace or a signed webhook of each finished request. There is none yet.">
+              {create}
+              <p>
+                Over HTTP: <code>POST /api/v1/observability/destinations</code>
+              </p>
+            </Empty>
+          ) : (
+            <Table
+              label="Destinations"
+              columns={columns}
+              rows={destinations.rows ?? []}
+              rowKey={(destination) => destination.id}
+              selected={id}
+              onOpen={(destination) => void set({ id: destination.id })}
+              more={destinations.more}
+            />
+          )
+        }
+      </Loaded>
+      {id !== undefined && destinations.rows !== undefined && (
+        <DestinationDetails
+          destination={destinations.rows.find((destination) => destination.id === id)}
+          onClose={() => void set({ id: undefined })}
+        />
+      )}
+      {isCreating && workspace !== undefined && (
+        <CreateDestination workspace={workspace} onClose={() => setCreating(false)} />
+      )}
+    </>
+  )
+}
 
 export default Destinations
