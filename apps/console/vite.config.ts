@@ -15,6 +15,7 @@ export default defineConfig({
     // The benchmark of sizes reads it.
     manifest: true,
     rolldownOptions: {
+      checks: { pluginTimings: false },
       input: ["src/console/index.html", "src/play.html"],
       // Libraries mark their code for servers that render React. There is none here.
       onLog: (level, log, handle) => {
