@@ -49,7 +49,7 @@ export const pages = {
     component: () => import("../pages/Guardrails.tsx")
   },
   workspaces: {
-    title: "Workspaces and credits",
+    title: "Workspaces",
     icon: "workspaces",
     search: texts("id"),
     component: () => import("../pages/Workspaces.tsx")
