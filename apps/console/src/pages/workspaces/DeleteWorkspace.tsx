@@ -1,0 +1,76 @@
+/** Deletes a workspace, and says first what is in the way. */
+import { useChange, useRead } from "../../api/hooks.ts"
+import { count, credits } from "../../parts/format.ts"
+import { DeleteDialog } from "../../parts/FormDialog.tsx"
+import { PageLink } from "../../shell/PageLink.tsx"
+import type { Workspace } from "./WorkspaceForm.tsx"
+
+/** What the gateway refuses to delete a workspace with. */
+const InTheWay = ({ of }: { readonly of: Workspace }) => {
+  const query = { workspace_id: of.id, limit: 1 } as const
+  const keys = useRead("GET /keys", { query: { ...query, include_disabled: true } })
+  const files = useRead("GET /files", { query })
+  const pending = useRead("GET /videos", { query: { ...query, status: "pending" } })
+  const running = useRead("GET /videos", { query: { ...query, status: "in_progress" } })
+  const keyCount = keys.data?.total_count ?? 0
+  const hasFiles = (files.data?.data.length ?? 0) > 0
+  const hasVideos = [pending, running].some(({ data }) => (data?.data.length ?? 0) > 0)
+  if (keyCount === 0 && !hasFiles && !hasVideos) return null
+  return (
+    <div className="note">
+      <p>In the way are:</p>
+      <ul>
+        {keyCount > 0 && (
+          <li>
+            <PageLink page="keys" search={{ workspace: of.id }}>
+              {keyCount === 1 ? "1 key" : `${count(keyCount)} keys`}
+            </PageLink>
+            , which must be deleted first, disabled ones too
+          </li>
+        )}
+        {hasFiles && (
+          <li>
+            files, which must be deleted first with{" "}
+            <code>DELETE /api/v1/files/&#123;id&#125;?workspace_id={of.id}</code>
+          </li>
+        )}
+        {hasVideos && (
+          <li>
+            <PageLink page="videos" search={{ workspace: of.id }}>
+              videos that are still running
+            </PageLink>
+            : wait until they end, or cancel them
+          </li>
+        )}
+      </ul>
+    </div>
+  )
+}
+
+export const DeleteWorkspace = ({
+  of,
+  onClose,
+  onDeleted
+}: {
+  readonly of: Workspace
+  readonly onClose: () => void
+  readonly onDeleted: () => void
+}) => {
+  const remove = useChange("DELETE /workspaces/:id")
+  return (
+    <DeleteDialog
+      what="workspace"
+      name={of.name}
+      change={remove}
+      onDelete={() => remove.mutate({ params: { id: of.id } }, { onSuccess: onDeleted })}
+      onClose={onClose}
+    >
+      <p>
+        {of.credits === 0 ? "" : `Its ${credits(of.credits)} credits become those of the default workspace. `}
+        Its provider keys, destinations, webhook deliveries and ended videos are deleted. Its guardrails stay, and the
+        request log keeps its entries.
+      </p>
+      <InTheWay of={of} />
+    </DeleteDialog>
+  )
+}
