@@ -11,7 +11,7 @@ const isUnpublished = (of: Package): boolean => of.group === "tests" || of.name 
 
 /** Which packages of this project a package's sources may import. */
 const mayImport = (from: Package, to: string): boolean => {
-  if (to === "test-services") return isUnpublished(from)
+  if (to.startsWith("test-")) return isUnpublished(from)
   if (from.group !== "packages") return packages.some((other) => other.group === "packages" && other.name === to)
   if (from.name === "core" || from.name === "settings") return false
   if (to === "settings") return from.name === "server"
