@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import { encode, type EncodeOptions } from "./WavEncoder.ts"
 
 /**
  * The lower frequency of each row of the keypad, in hertz.
@@ -32,13 +33,7 @@ export const keys = "123A456B789C*0#D"
  * @category options
  * @since 0.1.0
  */
-export interface WavOptions {
-  /** Samples per second, 8000 to 48,000. Default: 8000. */
-  readonly sampleRate?: number
-  /** Default: 16. */
-  readonly bitsPerSample?: 8 | 16
-  /** Default: 1. */
-  readonly channels?: 1 | 2
+export interface WavOptions extends EncodeOptions {
   /** How long a key is pressed, in seconds. Default: 0.1. */
   readonly tone?: number
   /** Silence between two keys, in seconds. Default: 0.1. */
@@ -66,40 +61,8 @@ export interface WavOptions {
  * @category running
  * @since 0.1.0
  */
-export const wav = (text: string, options?: WavOptions): Uint8Array<ArrayBuffer> => {
-  const rate = options?.sampleRate ?? 8000
-  const bits = options?.bitsPerSample ?? 16
-  const channels = options?.channels ?? 1
-  const samples = synthesize(text, rate, options)
-
-  const frame = (channels * bits) / 8
-  const size = samples.length * frame
-  const bytes = new Uint8Array(44 + size + (size % 2))
-  const view = new DataView(bytes.buffer)
-  const tag = (at: number, name: string) => bytes.set(new TextEncoder().encode(name), at)
-  tag(0, "RIFF")
-  view.setUint32(4, bytes.length - 8, true)
-  tag(8, "WAVEfmt ")
-  view.setUint32(16, 16, true)
-  view.setUint16(20, 1, true)
-  view.setUint16(22, channels, true)
-  view.setUint32(24, rate, true)
-  view.setUint32(28, rate * frame, true)
-  view.setUint16(32, frame, true)
-  view.setUint16(34, bits, true)
-  tag(36, "data")
-  view.setUint32(40, size, true)
-  let at = 44
-  for (const sample of samples) {
-    const clipped = Math.max(-1, Math.min(1, sample))
-    for (let channel = 0; channel < channels; channel++) {
-      if (bits === 8) view.setUint8(at, Math.round(128 + clipped * 127))
-      else view.setInt16(at, Math.round(clipped * 32_767), true)
-      at += bits / 8
-    }
-  }
-  return bytes
-}
+export const wav = (text: string, options?: WavOptions): Uint8Array<ArrayBuffer> =>
+  encode(synthesize(text, options?.sampleRate ?? 8000, options), options)
 
 const synthesize = (text: string, rate: number, options: WavOptions | undefined): Float64Array => {
   const tone = Math.round((options?.tone ?? 0.1) * rate)

@@ -14,13 +14,14 @@ describe("the public surface", () => {
       "TitleCardUpscaler",
       "TitleCardVideo",
       "Tones",
-      "Wav"
+      "Wav",
+      "WavEncoder"
     ])
   })
 
   const load = (module: string) => Effect.exit(Effect.tryPromise(() => import(`@model-gateway/sandbox/${module}`)))
 
-  it.effect.each(["Sandbox", "DtmfTone"])("has the subpath %s", (module) =>
+  it.effect.each(["Sandbox", "DtmfTone", "WavEncoder"])("has the subpath %s", (module) =>
     Effect.gen(function* () {
       assert.strictEqual((yield* load(module))._tag, "Success")
     })

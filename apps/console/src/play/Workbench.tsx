@@ -29,7 +29,7 @@ const useIsWide = () =>
 type Part = "parameters" | "work" | "code"
 
 const parts: ReadonlyArray<readonly [Part, string]> = [
-  ["work", "Input and result"],
+  ["work", "Input"],
   ["parameters", "Parameters"],
   ["code", "Code and facts"]
 ]

@@ -237,7 +237,7 @@ const Rerank = ({ initial, isShown, onOpen }: TaskProps) => {
           {form.compare === "" ? (
             <button type="button" onClick={() => set("compare", form.model)}>
               <Icon name="plus" />
-              Compare with a second model
+              Compare two models
             </button>
           ) : (
             <>
