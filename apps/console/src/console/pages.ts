@@ -32,7 +32,7 @@ export const pages = {
   usage: {
     title: "Usage",
     icon: "usage",
-    search: texts("measure", "group", "interval", "key"),
+    search: texts("measure", "group", "interval", "key", "compare"),
     component: () => import("../pages/Usage.tsx")
   },
   keys: {

@@ -1,0 +1,88 @@
+/** The attempts of a request at providers: when each began, how long it took, how it ended. */
+import { Badge, type Tone } from "../../parts/Badge.tsx"
+import { duration } from "../../parts/format.ts"
+import type { PaidRequest } from "./PaidRequests.tsx"
+
+type Attempt = PaidRequest["attempts"][number]
+
+interface Bar {
+  readonly attempt: Attempt
+  /** Milliseconds from the admission of the request. */
+  readonly start: number
+  readonly length: number
+}
+
+/** Attempts follow each other, unless they say when they began. */
+export const barsOf = ({ attempts, created_at }: Pick<PaidRequest, "attempts" | "created_at">): ReadonlyArray<Bar> => {
+  let end = 0
+  return attempts.map((attempt) => {
+    const length = attempt.seconds * 1000
+    const start = attempt.started_at === undefined ? end : Date.parse(attempt.started_at) - Date.parse(created_at)
+    end = start + length
+    return { attempt, start, length }
+  })
+}
+
+const toneOf = (outcome: string): Tone =>
+  outcome === "Success" ? "good" : outcome === "CircuitOpen" ? "quiet" : "bad"
+
+/** `RateLimited` as `rate limited`. */
+const wordsOf = (outcome: string): string => outcome.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase()
+
+const billed: Readonly<Record<string, string>> = { yes: "billed", no: "not billed", unknown: "maybe billed" }
+
+export const Waterfall = ({ request }: { readonly request: PaidRequest }) => {
+  const bars = barsOf(request)
+  const whole = Math.max(request.duration_ms, ...bars.map(({ length, start }) => start + length), 1)
+  const inProviders = bars.reduce((sum, { length }) => sum + length, 0)
+  const isOfVideo = bars.some(({ attempt }) => attempt.started_at !== undefined)
+  if (bars.length === 0) return <p className="hint">No provider was tried.</p>
+  return (
+    <div className="waterfall-frame">
+      <table className="waterfall">
+        <thead>
+          <tr>
+            <th scope="col">Provider</th>
+            <th scope="col">Outcome</th>
+            <th scope="col">Billed</th>
+            <th scope="col">Started</th>
+            <th scope="col">Took</th>
+            <th scope="col" className="waterfall-time">
+              0 to {duration(whole)}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {bars.map(({ attempt, length, start }, index) => (
+            <tr key={index}>
+              <th scope="row">{attempt.provider}</th>
+              <td>
+                <Badge tone={toneOf(attempt.outcome)}>
+                  {wordsOf(attempt.outcome)} {attempt.status}
+                </Badge>
+              </td>
+              <td>
+                {billed[attempt.billed] ?? attempt.billed}
+                {attempt.is_byok === true && ", caller's key"}
+              </td>
+              <td className="right">+{duration(start)}</td>
+              <td className="right">{duration(length)}</td>
+              <td className="waterfall-time">
+                <span
+                  className={`waterfall-bar ${toneOf(attempt.outcome)}`}
+                  style={{ marginLeft: `${(start / whole) * 100}%`, width: `max(2px, ${(length / whole) * 100}%)` }}
+                />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {!isOfVideo && request.duration_ms > inProviders && (
+        <p className="hint">
+          Providers took {duration(inProviders)} of {duration(request.duration_ms)}. The gateway took the rest.
+        </p>
+      )}
+      {isOfVideo && <p className="hint">An attempt is the submission of the video. Making it takes longer.</p>}
+    </div>
+  )
+}
