@@ -14,8 +14,7 @@ export const useKeyName = (enabled = true): ((hash: string) => string) => {
 }
 
 /** The first 1,000 guardrails. */
-export const useGuardrails = (enabled = true) =>
-  useRead("GET /guardrails", { query: { limit: 1000 } }, { enabled })
+export const useGuardrails = (enabled = true) => useRead("GET /guardrails", { query: { limit: 1000 } }, { enabled })
 
 /** The name of a guardrail, or the start of its id if it is not known. */
 export const useGuardrailName = (enabled = true): ((id: string) => string) => {

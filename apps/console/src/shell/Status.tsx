@@ -1,16 +1,7 @@
-/** Whether the service is ready, and whether it has only simulated models. */
-import { useQuery } from "@tanstack/react-query"
-import { base } from "../api/http.ts"
+/** Whether the service is ready. */
 import { Badge } from "../parts/Badge.tsx"
 import { PageLink } from "./PageLink.tsx"
-
-const useReadiness = () =>
-  useQuery({
-    queryKey: ["readyz"],
-    // A service that is not ready answers 503, which is an answer too.
-    queryFn: async ({ signal }) => (await fetch(new URL("../readyz", base), { signal })).ok,
-    refetchInterval: 15_000
-  })
+import { useReadiness } from "./readiness.ts"
 
 export const Status = () => {
   const { data, isError } = useReadiness()
@@ -18,10 +9,12 @@ export const Status = () => {
     <PageLink page="overview" className="status">
       {isError ? (
         <Badge tone="bad">Not reachable</Badge>
-      ) : data === false ? (
-        <Badge tone="warning">Not ready</Badge>
-      ) : (
+      ) : data === undefined || data.status === "ready" ? (
         <Badge tone="good">Ready</Badge>
+      ) : data.status === "degraded" ? (
+        <Badge tone="warning">Degraded</Badge>
+      ) : (
+        <Badge tone="warning">Not ready</Badge>
       )}
     </PageLink>
   )

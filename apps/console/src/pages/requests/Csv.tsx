@@ -49,7 +49,14 @@ export const CsvButton = <Row,>({
     try {
       const { isWhole, rows } = await readAll(read)
       const lines = rows.map((row) => columns.map(([, cell]) => cell(row)))
-      download(`${name}.csv`, "text/csv; charset=utf-8", csv(columns.map(([title]) => title), lines))
+      download(
+        `${name}.csv`,
+        "text/csv; charset=utf-8",
+        csv(
+          columns.map(([title]) => title),
+          lines
+        )
+      )
       setNote(
         isWhole ? `${count(rows.length)} rows saved.` : `Saved the newest ${count(rows.length)} rows. There are more.`
       )

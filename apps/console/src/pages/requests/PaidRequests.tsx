@@ -40,7 +40,11 @@ const useQuery = () => {
       status: statuses.find((known) => known === status),
       error_status: error_status !== undefined && errorStatus.test(error_status) ? Number(error_status) : undefined
     }
-    return { range, filters, list: { ...filters, workspace_id: workspace, key_hash: key, from: range.from, to: range.to } }
+    return {
+      range,
+      filters,
+      list: { ...filters, workspace_id: workspace, key_hash: key, from: range.from, to: range.to }
+    }
   }, [search, range, workspace])
 }
 
@@ -258,7 +262,9 @@ export const PaidRequests = () => {
           ) : searches ? (
             <Empty
               title={
-                pages < wanted ? "Searching older requests …" : `None of the newest ${count(pages * 2000)} requests matches.`
+                pages < wanted
+                  ? "Searching older requests …"
+                  : `None of the newest ${count(pages * 2000)} requests matches.`
               }
             >
               <button type="button" disabled={pages < wanted} onClick={() => setWanted(pages + searchedPages)}>
@@ -267,7 +273,9 @@ export const PaidRequests = () => {
             </Empty>
           ) : (
             <Empty
-              title={isFiltered ? "No request of this time matches the filters." : "No paid request ended in this time."}
+              title={
+                isFiltered ? "No request of this time matches the filters." : "No paid request ended in this time."
+              }
             >
               {isFiltered ? (
                 <button type="button" onClick={() => void set(clear)}>
@@ -303,5 +311,11 @@ const csvColumns: ReadonlyArray<readonly [string, (row: PaidRequest) => string |
   ["cost", ({ cost }) => cost],
   ["duration_ms", ({ duration_ms }) => duration_ms],
   ["attempts", ({ attempts }) => attempts.length],
-  ["usage", ({ usage }) => Object.entries(usage).map(([name, value]) => `${name}=${value}`).join(" ")]
+  [
+    "usage",
+    ({ usage }) =>
+      Object.entries(usage)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(" ")
+  ]
 ]

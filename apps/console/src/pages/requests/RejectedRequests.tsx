@@ -59,14 +59,17 @@ const columnsOf = (keyName: (hash: string) => string): ReadonlyArray<Column<Reje
 
 /** The rows over time, by status. What is omitted counts too. */
 const seriesOf = (rows: ReadonlyArray<Rejected>, times: ReadonlyArray<number>, interval: "minute" | "hour" | "day") =>
-  Array.from(Map.groupBy(rows, ({ status }) => status), ([status, found]) => {
-    const values = times.map(() => 0)
-    for (const { created_at, omitted } of found) {
-      const index = times.indexOf(startOf(Date.parse(created_at), interval))
-      if (index >= 0) values[index] = (values[index] ?? 0) + 1 + omitted
+  Array.from(
+    Map.groupBy(rows, ({ status }) => status),
+    ([status, found]) => {
+      const values = times.map(() => 0)
+      for (const { created_at, omitted } of found) {
+        const index = times.indexOf(startOf(Date.parse(created_at), interval))
+        if (index >= 0) values[index] = (values[index] ?? 0) + 1 + omitted
+      }
+      return { name: String(status), values }
     }
-    return { name: String(status), values }
-  }).toSorted((a, b) => a.name.localeCompare(b.name))
+  ).toSorted((a, b) => a.name.localeCompare(b.name))
 
 export const RejectedRequests = () => {
   const search = usePageSearch("requests")
@@ -163,7 +166,9 @@ export const RejectedRequests = () => {
                     })
                   }
                 />
-                {listed.hasNextPage && <p className="hint">Of the {count(rows.length)} newest, which are listed below.</p>}
+                {listed.hasNextPage && (
+                  <p className="hint">Of the {count(rows.length)} newest, which are listed below.</p>
+                )}
               </div>
               <Table
                 label="Rejected requests, newest first"
@@ -186,7 +191,9 @@ export const RejectedRequests = () => {
             </Empty>
           ) : (
             <Empty
-              title={isFiltered ? "No request of this time matches the filters." : "No request was rejected in this time."}
+              title={
+                isFiltered ? "No request of this time matches the filters." : "No request was rejected in this time."
+              }
             >
               {isFiltered ? (
                 <button type="button" onClick={() => void set(clear)}>

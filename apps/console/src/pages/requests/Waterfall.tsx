@@ -23,8 +23,7 @@ export const barsOf = ({ attempts, created_at }: Pick<PaidRequest, "attempts" | 
   })
 }
 
-const toneOf = (outcome: string): Tone =>
-  outcome === "Success" ? "good" : outcome === "CircuitOpen" ? "quiet" : "bad"
+const toneOf = (outcome: string): Tone => (outcome === "Success" ? "good" : outcome === "CircuitOpen" ? "quiet" : "bad")
 
 /** `RateLimited` as `rate limited`. */
 const wordsOf = (outcome: string): string => outcome.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase()
