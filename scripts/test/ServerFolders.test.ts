@@ -12,6 +12,7 @@ const folders = [
   "internal",
   "GatewayServerConfig.ts",
   "LiveSecrets.ts",
+  "EffectiveSettings.ts",
   "observability",
   "storage",
   "accounting",

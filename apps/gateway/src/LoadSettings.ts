@@ -19,6 +19,14 @@ export const Environment = Context.Reference<Readonly<Record<string, string | un
   { defaultValue: () => process.env }
 )
 
+/** A kind of place that a setting's value is from. */
+export type Origin = "default" | "environment" | "file" | "flag"
+
+/** A value that was given. */
+interface Given extends Omit<SettingsFile.Given, "setting"> {
+  readonly origin: Exclude<Origin, "default">
+}
+
 /** The values that were given. */
 export interface Loaded {
   /**
@@ -32,6 +40,8 @@ export interface Loaded {
   readonly changedFrom: (former: Loaded) => ReadonlyArray<Setting.Setting<unknown>>
   /** The value of a setting as it was given. It may be a secret. Undefined if it is the default. */
   readonly textOf: (setting: Setting.Setting<unknown>) => string | undefined
+  /** The kind of place that a setting's value is from. */
+  readonly originOf: (setting: Setting.Setting<unknown>) => Origin
   /** Names where a setting's value is from. Undefined if it is the default. */
   readonly sourceOf: (setting: Setting.Setting<unknown>) => string | undefined
   readonly file: SettingsFile.SettingsFile
@@ -92,9 +102,9 @@ export const load = Effect.fnUntraced(function* (
   const environment = yield* Environment
   yield* rejectUnknown(environment)
   const path = Option.getOrElse(file, () => environment[fileVariable] ?? "")
-  const given = new Map<string, Omit<SettingsFile.Given, "setting">>()
+  const given = new Map<string, Given>()
   const settingsFile = path === "" ? SettingsFile.none : yield* SettingsFile.read(path, Settings.all)
-  for (const value of settingsFile.given) given.set(value.setting.variable, value)
+  for (const value of settingsFile.given) given.set(value.setting.variable, { ...value, origin: "file" })
   const fileKeys = yield* readKeys(settingsFile, environment)
   for (const [name, { baseUrl }] of Object.entries(settingsFile.modelSettings.upstreams ?? {})) {
     // An adapter's own upstream has settings, which flags and variables override.
@@ -103,25 +113,27 @@ export const load = Effect.fnUntraced(function* (
     const apiKey = fileKeys.get(name)
     if (apiKey !== undefined) {
       const text = Redacted.value(apiKey.value)
-      given.set(own.apiKey.variable, { text, value: text, source: apiKey.source })
+      given.set(own.apiKey.variable, { text, value: text, source: apiKey.source, origin: "file" })
     }
     if (baseUrl !== undefined) {
       const source = settingsFile.sourceOf(["upstreams", name, "baseUrl"])
-      given.set(own.baseUrl.variable, { text: baseUrl, value: baseUrl, source })
+      given.set(own.baseUrl.variable, { text: baseUrl, value: baseUrl, source, origin: "file" })
     }
   }
   for (const setting of declared) {
     const { isSecret, name, variable } = setting
     // An empty variable is how compose files and shells say "not set".
     const variables = {
+      origin: "environment" as const,
       nameOf: (name: string) => `${name} in the environment`,
       textOf: (name: string) => environment[name] || undefined
     }
     const inFlags = {
+      origin: "flag" as const,
       nameOf: (name: string) => `--${name}`,
       textOf: (name: string) => Option.getOrUndefined(flags[name] ?? Option.none())
     }
-    for (const { direct, file, nameOf, textOf } of [
+    for (const { direct, file, nameOf, origin, textOf } of [
       { ...variables, direct: variable, file: Setting.fileVariableOf(setting) },
       { ...inFlags, direct: name, file: Setting.fileFlagOf(setting) }
     ]) {
@@ -130,8 +142,8 @@ export const load = Effect.fnUntraced(function* (
       if (text !== undefined && path !== undefined) {
         return yield* new Failure({ message: `Both ${nameOf(direct)} and ${nameOf(file)} are set. Keep one of them.` })
       }
-      if (text !== undefined) given.set(variable, { text, value: text, source: nameOf(direct) })
-      if (path !== undefined) given.set(variable, yield* SecretFile.read(path, nameOf(file)))
+      if (text !== undefined) given.set(variable, { text, value: text, source: nameOf(direct), origin })
+      if (path !== undefined) given.set(variable, { ...(yield* SecretFile.read(path, nameOf(file))), origin })
     }
   }
 
@@ -155,6 +167,7 @@ export const load = Effect.fnUntraced(function* (
     invalid,
     changedFrom: (former) => declared.filter((setting) => former.textOf(setting) !== loaded.textOf(setting)),
     textOf: ({ variable }) => given.get(variable)?.text,
+    originOf: ({ variable }) => given.get(variable)?.origin ?? "default",
     sourceOf: ({ variable }) => given.get(variable)?.source,
     file: settingsFile,
     fileKeys

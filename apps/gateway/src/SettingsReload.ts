@@ -6,7 +6,7 @@ import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import * as LogEvent from "@model-gateway/server/LogEvent"
 import { Reload } from "@model-gateway/server/Reload"
 import * as Setting from "@model-gateway/settings/Setting"
-import { Effect, Queue } from "effect"
+import { Effect, Queue, Ref } from "effect"
 import * as Catalog from "./Catalog.ts"
 import type { Failure } from "./Failure.ts"
 import * as LoadSettings from "./LoadSettings.ts"
@@ -17,16 +17,18 @@ import type * as Tls from "./Tls.ts"
 const { anthropicBaseUrl, catalog, upstreams } = Settings.declarations
 const { byok, metricsToken } = GatewayServerConfig.declarations
 
-/** The settings that a reload applies. All others are of the process as it started. */
 const reloadable = new Set(
   Setting.entries({ anthropicBaseUrl, byok, catalog, metricsToken, upstreams }).map(({ setting }) => setting.variable)
 )
+
+/** Whether a reload applies a setting. All others are of the process as it started. */
+export const isReloadable = ({ variable }: Setting.Setting<unknown>): boolean => reloadable.has(variable)
 
 /** The names in the documentation of the changed settings that only a restart applies. */
 const needingRestart = (loaded: LoadSettings.Loaded, started: LoadSettings.Loaded): ReadonlyArray<string> =>
   loaded
     .changedFrom(started)
-    .filter(({ variable }) => !reloadable.has(variable))
+    .filter((setting) => !isReloadable(setting))
     .map(({ name }) => name)
 
 interface Options<R> {
@@ -34,6 +36,8 @@ interface Options<R> {
   readonly load: Effect.Effect<LoadSettings.Loaded, Failure, R>
   /** The settings with which the process started. */
   readonly started: LoadSettings.Loaded
+  /** The settings that were applied last. */
+  readonly applied: Ref.Ref<LoadSettings.Loaded>
   /** The certificate, which is in files of its own. */
   readonly certificate: Tls.Reloader | undefined
   /** Asks for it. Those during a reload count as one. */
@@ -41,13 +45,14 @@ interface Options<R> {
 }
 
 const reload = Effect.fnUntraced(
-  function* <R>({ load, started }: Options<R>) {
+  function* <R>({ applied, load, started }: Options<R>) {
     const loaded = yield* load
     const settings = yield* LoadSettings.read(loaded)
     const secrets = yield* loaded.read(GatewayServerConfig.config)
     const offered = yield* (yield* OfferedAgain)(loaded, settings)
     const { fileProviders, makeVideoOffer, offers } = offered
     yield* (yield* Reload)({ offers, fileProviders, makeVideoOffer, secrets })
+    yield* Ref.set(applied, loaded)
     yield* LogEvent.log("settings_reloaded", `The settings were read again.\n${Catalog.summary(offered)}`)
     const changed = needingRestart(loaded, started)
     if (changed.length > 0) {

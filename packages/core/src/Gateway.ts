@@ -49,6 +49,7 @@ import * as AuditLog from "./AuditLog.ts"
 import * as RejectedRequests from "./RejectedRequests.ts"
 import * as Rerank from "./Rerank.ts"
 import * as Reservations from "./Reservations.ts"
+import * as System from "./System.ts"
 import * as Transcription from "./Transcription.ts"
 import * as Video from "./Video.ts"
 import * as VideoModels from "./VideoModels.ts"
@@ -111,7 +112,8 @@ export interface Methods
     MethodsOf<typeof Reservations>,
     MethodsOf<typeof Byok>,
     MethodsOf<typeof Destinations>,
-    MethodsOf<typeof Webhooks> {}
+    MethodsOf<typeof Webhooks>,
+    MethodsOf<typeof System> {}
 
 /**
  * @category services
@@ -210,7 +212,9 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     rotateWebhookSecret: method(Webhooks.rotateWebhookSecret),
     listWebhookDeliveries: method(Webhooks.listWebhookDeliveries),
     getWebhookDelivery: method(Webhooks.getWebhookDelivery),
-    redeliverWebhook: method(Webhooks.redeliverWebhook)
+    redeliverWebhook: method(Webhooks.redeliverWebhook),
+    listInstances: effect(System.listInstances),
+    listSettings: effect(System.listSettings)
   })
 }
 

@@ -28,6 +28,7 @@ import * as Providers from "./Providers.ts"
 import * as RejectedRequests from "./RejectedRequests.ts"
 import * as Rerank from "./Rerank.ts"
 import * as Reservations from "./Reservations.ts"
+import * as System from "./System.ts"
 import * as Transcription from "./Transcription.ts"
 import * as Video from "./Video.ts"
 import * as VideoModels from "./VideoModels.ts"
@@ -270,6 +271,16 @@ export class AuditGroup extends HttpApiGroup.make("audit")
   .annotate(GroupTitle, "Audit log") {}
 
 /**
+ * The processes of the gateway, its database, and the settings that are in force.
+ *
+ * @category groups
+ * @since 0.1.0
+ */
+export class SystemGroup extends HttpApiGroup.make("system")
+  .add(System.listInstancesEndpoint, System.listSettingsEndpoint)
+  .annotate(GroupTitle, "System") {}
+
+/**
  * The version of the contract.
  *
  * @category constants
@@ -300,7 +311,8 @@ export class GatewayApi extends HttpApi.make("model-gateway")
     ByokGroup,
     DestinationsGroup,
     WebhooksGroup,
-    AuditGroup
+    AuditGroup,
+    SystemGroup
   )
   .prefix("/api/v1")
   .annotate(HttpApi.ParseOptions, { errors: "all" })

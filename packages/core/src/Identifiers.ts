@@ -44,7 +44,7 @@ export const WorkspaceRef = Schema.String.check(
 )
 
 /**
- * What a management key may do. A viewer reads. An operator also changes keys, guardrails, credits,
+ * What a management key may do. A viewer reads all but the settings. An operator also changes keys, guardrails, credits,
  * files and video jobs. An admin also changes everything else, such as workspaces and provider
  * keys.
  *

@@ -50,6 +50,7 @@ it("exports exactly these modules", () => {
     "RetryBudget",
     "RetryPolicy",
     "Routing",
+    "System",
     "Telemetry",
     "Trace",
     "Transcription",

@@ -287,6 +287,14 @@ export const operations = {
     (client) => client.dismissReservation("id"),
     "data"
   ],
+  listInstances: [
+    "GET /api/v1/instances",
+    200,
+    [400, 401, 403, 500],
+    "management key",
+    (client) => client.listInstances
+  ],
+  listSettings: ["GET /api/v1/settings", 200, [400, 401, 403, 500], "management key", (client) => client.listSettings],
   addCredits: [
     "POST /api/v1/workspaces/:id/credits",
     200,

@@ -3,6 +3,7 @@
  * tests. `GatewayServer.ts` is what embedders use.
  */
 import * as GatewayApi from "@model-gateway/core/GatewayApi"
+import type { EffectiveSetting } from "@model-gateway/core/System"
 import type * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Offers } from "@model-gateway/offers/Offer"
 import { Effect, type FileSystem, identity, Layer, Path, type Redacted } from "effect"
@@ -27,6 +28,7 @@ import * as LocalObjectStore from "./objects/LocalObjectStore.ts"
 import * as ObjectStore from "./objects/ObjectStore.ts"
 import * as S3ObjectStore from "./objects/S3ObjectStore.ts"
 import * as ObjectSweep from "./objects/ObjectSweep.ts"
+import { EffectiveSettings } from "./EffectiveSettings.ts"
 import { GatewayServerConfig } from "./GatewayServerConfig.ts"
 import * as Broadcast from "./broadcast/Broadcast.ts"
 import * as DestinationsHandlers from "./operations/DestinationsHandlers.ts"
@@ -88,10 +90,12 @@ import * as VideoMetrics from "./video/VideoMetrics.ts"
 import * as DatabaseReadiness from "./storage/sql/DatabaseReadiness.ts"
 import * as PostgresClient from "./storage/postgres/PostgresClient.ts"
 import * as Migrations from "./storage/sql/Migrations.ts"
+import * as InstanceDescription from "./storage/sql/InstanceDescription.ts"
 import * as ProcessInstance from "./storage/sql/ProcessInstance.ts"
 import * as SqliteProcessLocks from "./storage/sqlite/SqliteProcessLocks.ts"
 import * as SqliteClient from "./storage/sqlite/SqliteClient.ts"
 import * as WebApplication from "./site/WebApplication.ts"
+import * as SystemHandlers from "./operations/SystemHandlers.ts"
 import * as TranscriptionHandlers from "./operations/TranscriptionHandlers.ts"
 import * as VideoHandlers from "./operations/VideoHandlers.ts"
 import * as VideoJobs from "./video/VideoJobs.ts"
@@ -133,7 +137,8 @@ const handlers = Layer.mergeAll(
   CurrentKeyHandlers.layer,
   RerankHandlers.layer,
   TranscriptionHandlers.layer,
-  ModelsHandlers.layer
+  ModelsHandlers.layer,
+  SystemHandlers.layer
 ).pipe(
   Layer.provide([Authorization.layer, BodyAdmission.layer.pipe(Layer.provide(BodyMemory.layer)), Router.layer]),
   Layer.provide(Admission.layer),
@@ -405,6 +410,10 @@ export interface Options extends DataOptions, ObjectOptions, RedisOptions {
   readonly version?: string | undefined
   /** How many processes `metricsPage` makes one page of, for `/metrics`. Default: 1. */
   readonly workers?: number | undefined
+  /** The number of this process among them, from 1, for `/instances`. Default: none. */
+  readonly worker?: number | undefined
+  /** Reads the settings of the program, for `/settings`. Default: there are none. */
+  readonly settings?: Effect.Effect<ReadonlyArray<EffectiveSetting>> | undefined
 }
 
 /** Parts of an upload to an object store wait in `uploads`. */
@@ -425,8 +434,10 @@ export const layer = ({
   objectStoreUrl,
   offers,
   redisUrl,
+  settings = Effect.succeed([]),
   version,
   web,
+  worker,
   workers,
   ...data
 }: Options) => {
@@ -438,7 +449,13 @@ export const layer = ({
     BuildInfo.layer({ version, workers, storage: data.databaseUrl === undefined ? "sqlite" : "postgres" })
   )
   return Layer.mergeAll(
-    layerHttp.pipe(Layer.provide([uploads, Layer.succeed(BuildInfo.ProgramVersion, version)])),
+    layerHttp.pipe(
+      Layer.provide([
+        uploads,
+        Layer.succeed(BuildInfo.ProgramVersion, version),
+        Layer.succeed(EffectiveSettings, settings)
+      ])
+    ),
     running,
     parts(uploads),
     observed
@@ -448,6 +465,7 @@ export const layer = ({
       Layer.mergeAll(limits, ObjectStore.layerRemembering(objects(data.dataDir, { objectStoreUrl }, uploads)))
     ),
     Layer.provide(counters(redisUrl)),
+    Layer.provide(InstanceDescription.layer({ version, worker })),
     Layer.provide([Readiness.layer, Scrape.layer]),
     Layer.provideMerge(layerStores(data)),
     Layer.provideMerge(Reload.layer({ offers, fileProviders, makeVideoOffer })),

@@ -537,6 +537,16 @@ export const format = (value: unknown): string =>
   withoutUsers(Duration.isDuration(value) ? formatDuration(value) : Formatter.format(value))
 
 /**
+ * The text of a setting's value as people may read it: without the user names and passwords of its
+ * URLs. Undefined for a secret.
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const shown = ({ isSecret }: Setting<unknown>, text: string): string | undefined =>
+  isSecret ? undefined : withoutUsers(text)
+
+/**
  * What is wrong with a value, as a sentence: `--port is "x", which is not a port from 0 to 65535.`
  * Never contains the value of a secret, nor the user name and password of a URL.
  *

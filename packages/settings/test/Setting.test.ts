@@ -49,6 +49,15 @@ const defaults: Setting.Values<typeof declarations> = {
   upstream: { url: "https://upstream.example", key: undefined }
 }
 
+it("shows values without the users of their URLs, and no secret", () => {
+  const { port, upstream } = declarations
+  expect(Setting.shown(port, "8")).toBe("8")
+  expect(Setting.shown(upstream.url, "https://user:pass@upstream.example/a, http://u@b")).toBe(
+    "https://…@upstream.example/a, http://…@b"
+  )
+  expect(Setting.shown(upstream.key, "k1")).toBeUndefined()
+})
+
 describe("settings", () => {
   it.effect("have their defaults in nested groups, from the environment and as values", () =>
     Effect.gen(function* () {

@@ -18,6 +18,7 @@ import {
   type Path,
   type Queue,
   Redacted,
+  Ref,
   References
 } from "effect"
 import { Command } from "effect/cli"
@@ -32,6 +33,7 @@ import * as Connections from "../Connections.ts"
 import { Crash } from "../Crash.ts"
 import * as Database from "../Database.ts"
 import * as DataFolder from "../DataFolder.ts"
+import * as EffectiveSettings from "../EffectiveSettings.ts"
 import { Failure } from "../Failure.ts"
 import * as FirstKeys from "../FirstKeys.ts"
 import * as LoadSettings from "../LoadSettings.ts"
@@ -50,6 +52,7 @@ import * as Worker from "../Worker.ts"
  */
 const layerService = Effect.fnUntraced(function* (
   loaded: LoadSettings.Loaded,
+  applied: Ref.Ref<LoadSettings.Loaded>,
   settings: LoadSettings.Ready,
   connections: Connections.Connections
 ) {
@@ -97,7 +100,9 @@ const layerService = Effect.fnUntraced(function* (
         application: { dir: Settings.application, hasPlayground: web === "playground" },
         console: hasConsole ? {} : undefined,
         web: typeof web === "string" ? undefined : { dir: web.page },
+        settings: Effect.map(Ref.get(applied), (latest) => EffectiveSettings.of(loaded, latest)),
         version,
+        worker: Worker.number,
         workers,
         metricsPage: Worker.number === undefined ? undefined : Worker.allMetrics
       })
@@ -242,7 +247,7 @@ const stopping = Effect.fnUntraced(function* (
 })
 
 const running = Effect.fnUntraced(function* (
-  { load, loaded, reloads, settings }: Started,
+  { applied, load, loaded, reloads, settings }: Started,
   connections: Connections.Connections,
   basePath: string | undefined,
   certificate: Tls.Reloader | undefined
@@ -267,7 +272,7 @@ const running = Effect.fnUntraced(function* (
     // sees.
     yield* FirstKeys.create(loaded, settings, base)
     Worker.ready(banner.join("\n"))
-    yield* SettingsReload.onSignal({ load, started: loaded, certificate, signals: reloads })
+    yield* SettingsReload.onSignal({ load, started: loaded, applied, certificate, signals: reloads })
     return yield* certificate === undefined ? Effect.never : certificate.watch
   }).pipe(
     Effect.scoped,
@@ -293,6 +298,8 @@ const logFormatConfig = Setting.config({ logFormat: Settings.declarations.logFor
 /** The settings of this run. */
 interface Started {
   readonly loaded: LoadSettings.Loaded
+  /** The settings that were applied last. */
+  readonly applied: Ref.Ref<LoadSettings.Loaded>
   readonly settings: LoadSettings.Ready
   /** Reads the settings again. */
   readonly load: Effect.Effect<LoadSettings.Loaded, Failure, FileSystem.FileSystem | Path.Path>
@@ -320,6 +327,7 @@ export const command = Command.make(
     if (settings.workers > 1 && Worker.number === undefined) {
       return yield* workers(settings).pipe(Effect.provide(layerLogs(settings)))
     }
+    const applied = yield* Ref.make(loaded)
     const connections = Connections.make({
       certificate,
       bodyRate: {
@@ -332,7 +340,7 @@ export const command = Command.make(
     const share = settings.workers === 1 ? undefined : Math.floor(processLimit(settings.workers) / 4)
     const { bodyMemory = share } = limits
     const { responseMemory = share } = settings
-    const service = yield* layerService(loaded, { ...settings, responseMemory }, connections)
+    const service = yield* layerService(loaded, applied, { ...settings, responseMemory }, connections)
     const { traces } = settings
     const { endpoint } = traces
     const tracing =
@@ -343,7 +351,7 @@ export const command = Command.make(
       settings.tls === undefined || certificate === undefined
         ? undefined
         : Tls.makeReloader(settings.tls, certificate, connections.setCertificate)
-    yield* running({ load, loaded, reloads, settings }, connections, limits.basePath, reloader).pipe(
+    yield* running({ applied, load, loaded, reloads, settings }, connections, limits.basePath, reloader).pipe(
       Effect.provide(Layer.provide(service, [GatewayServerConfig.layer({ ...limits, bodyMemory }), tracing])),
       Effect.provide(
         Layer.provideMerge(yield* layerRunRecord(settings, connections, limits.basePath), layerLogs(settings))

@@ -13,6 +13,7 @@ import * as Providers from "@model-gateway/core/Providers"
 import * as AuditLog from "@model-gateway/core/AuditLog"
 import * as RejectedRequests from "@model-gateway/core/RejectedRequests"
 import type * as Reservations from "@model-gateway/core/Reservations"
+import type * as System from "@model-gateway/core/System"
 import * as VideoModels from "@model-gateway/core/VideoModels"
 import * as Webhooks from "@model-gateway/core/Webhooks"
 import * as Workspaces from "@model-gateway/core/Workspaces"
@@ -468,6 +469,50 @@ export const creditLedgerEntry: Credits.LedgerEntry = {
  * @since 0.1.0
  */
 export const creditLedgerResponse: Credits.LedgerResponse = { data: [creditLedgerEntry], has_more: false }
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const instance: System.Instance = {
+  id: "proc_019ab1c2-3d4e-7f50-8123-456789abcdef",
+  is_current: true,
+  version: "0.1.0",
+  worker: null,
+  started_at: timestamp,
+  last_heartbeat_at: timestamp,
+  checked_at: timestamp,
+  status: "ready",
+  parts: { database: { status: "ready" } }
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const instancesResponse: System.InstancesResponse = {
+  data: [instance],
+  database: { kind: "sqlite", schema_version: 13 }
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const settingsResponse: System.SettingsResponse = {
+  data: [
+    {
+      name: "port",
+      variable: "MODEL_GATEWAY_PORT",
+      description: "Port to listen on",
+      value: "8787",
+      is_secret: false,
+      source: "default",
+      place: null
+    }
+  ],
+  instance_id: instance.id
+}
 
 /**
  * @category samples

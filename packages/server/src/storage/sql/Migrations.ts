@@ -19,6 +19,7 @@ import * as Console from "./migrations/Console.ts"
 import * as CreditLedger from "./migrations/CreditLedger.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
 import * as KeySecrets from "./migrations/KeySecrets.ts"
+import * as Instances from "./migrations/Instances.ts"
 import * as RequestDetails from "./migrations/RequestDetails.ts"
 import * as Roles from "./migrations/Roles.ts"
 import * as TraceParent from "./migrations/TraceParent.ts"
@@ -42,7 +43,8 @@ export const migrations: Migrations = {
   "0009_roles": Roles.migration,
   "0010_audit_log": AuditLog.migration,
   "0011_key_secrets": KeySecrets.migration,
-  "0012_console": Console.migration
+  "0012_console": Console.migration,
+  "0013_instances": Instances.migration
 }
 
 /**

@@ -18,10 +18,12 @@
  * change. So a process is never considered dead because this one was suspended, or because no
  * process could write.
  */
-import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Schedule, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
 import * as Dialect from "./Dialect.ts"
+import * as Page from "./Page.ts"
 import { ProcessLocks } from "./ProcessLocks.ts"
 import { mapSqlError, type StorageError } from "./StorageError.ts"
 import * as LogEvent from "../../log/LogEvent.ts"
@@ -36,10 +38,58 @@ export class ProcessInstance extends Context.Service<
     readonly alive: Effect.Effect<ReadonlySet<string>, StorageError>
     /** Whether the process with this id is in {@link alive}. */
     readonly isAlive: (id: string) => Effect.Effect<boolean, StorageError>
+    /** Sets what the heartbeats of this process say of it, for {@link list}. */
+    readonly describe: (description: Description) => Effect.Effect<void>
+    /** The processes in {@link alive} that have described themselves, the oldest one first. */
+    readonly list: Effect.Effect<ReadonlyArray<Described>, StorageError>
     /** Deletes the rows of processes that have been dead for ten times the stale time. */
     readonly prune: Effect.Effect<void, StorageError>
   }
 >()("@model-gateway/server/storage/sql/ProcessInstance") {}
+
+/** The state of a process and of its parts. */
+export const State = Schema.Struct({
+  status: Schema.Literals(["ready", "degraded", "unavailable"]),
+  parts: Schema.Record(
+    Schema.String,
+    Schema.Struct({
+      status: Schema.Literals(["ready", "degraded", "unavailable"]),
+      message: Schema.optionalKey(Schema.String)
+    })
+  )
+})
+
+/** What a process says of itself. */
+export const Description = Schema.Struct({
+  /** The version of its program. Null: unknown. */
+  version: Schema.NullOr(Schema.String),
+  /** Its number among the workers of a service. Null: there is one process. */
+  worker: Schema.NullOr(Schema.Int),
+  /** When the state was found, in epoch milliseconds. */
+  checkedAt: Schema.Int,
+  state: State
+})
+
+/** What a process says of itself. */
+export type Description = typeof Description.Type
+
+/** A process that has described itself. Times are epoch milliseconds of its own clock. */
+export interface Described extends Description {
+  readonly id: string
+  readonly startedAt: number
+  readonly heartbeatAt: number
+}
+
+const DescriptionJson = Schema.fromJsonString(Description)
+const encodeDescription = Schema.encodeEffect(DescriptionJson)
+const decodeDescription = Schema.decodeUnknownSync(DescriptionJson)
+
+const described = (row: Row): Described => ({
+  ...decodeDescription(Dialect.text(row, "description")),
+  id: Dialect.text(row, "id"),
+  startedAt: Dialect.int(row, "started_at"),
+  heartbeatAt: Dialect.int(row, "heartbeat_at")
+})
 
 /** The heartbeat interval, and the silence after which a process is dead. */
 export interface Options {
@@ -76,14 +126,18 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
   const stale = Math.max(1, beatsIn(Duration.toMillis(staleAfter)))
   const grace = beatsIn(locks.grace)
   const seen = new Map<string, Seen>()
+  const startedAt = yield* Clock.currentTimeMillis
   let last = 0
+  let description: Description | undefined
+  let encoded: string | null = null
 
   const beat = Effect.flatMap(Clock.currentTimeMillis, (now) => {
     // The value changes with every heartbeat, even when the system clock is set back.
     last = Math.max(now, last + 1)
     // An upsert, because another process may have deleted the row while this one was suspended.
-    return sql`INSERT INTO processes (id, started_at, heartbeat_at) VALUES (${id}, ${now}, ${last})
-      ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at`
+    return sql`INSERT INTO processes (id, started_at, heartbeat_at, description)
+      VALUES (${id}, ${startedAt}, ${last}, ${encoded})
+      ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at, description = excluded.description`
   })
 
   /** Reads the heartbeats of the other processes, `beats` heartbeats after the previous read. */
@@ -125,9 +179,23 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
       new Set([id, ...Array.from(seen).flatMap(([other, state]) => (isDead(state) ? [] : [other]))])
   ).pipe(mapSqlError("ProcessInstance.alive"))
 
+  const list = Effect.gen(function* () {
+    const ids = yield* alive
+    const rows = yield* sql`SELECT * FROM processes WHERE description IS NOT NULL AND id <> ${id}`
+    const others = (yield* Page.itemsOf(rows, described)).filter((process) => ids.has(process.id))
+    const all = description === undefined ? others : [...others, { ...description, id, startedAt, heartbeatAt: last }]
+    return all.toSorted((one, other) => one.startedAt - other.startedAt)
+  }).pipe(mapSqlError("ProcessInstance.list"))
+
   return ProcessInstance.of({
     id,
     alive,
+    describe: (given) =>
+      Effect.map(Effect.orDie(encodeDescription(given)), (text) => {
+        description = given
+        encoded = text
+      }),
+    list,
     isAlive: (other) => (other === id ? Effect.succeed(true) : Effect.map(alive, (ids) => ids.has(other))),
     prune: Effect.suspend(() =>
       Effect.forEach(
