@@ -1,7 +1,7 @@
 // The page can be used with a keyboard and a screen reader, on narrow and wide screens, in light
 // and dark, and its layout does not shift.
 import { describe, expect, it } from "vitest"
-import { findings, findingsInBoth, loadAxe } from "./support/Axe.ts"
+import { findings, findingsInBoth, loadAxe } from "@model-gateway/test-filled/Axe"
 import { fixture, hasBrowser } from "./support/Fixture.ts"
 import * as Panels from "./support/Panels.ts"
 import { places, type Site } from "./support/Site.ts"

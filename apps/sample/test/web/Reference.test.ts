@@ -1,7 +1,7 @@
 // The API reference at /docs: accessible, complete without a network, and able to make a call.
 import { describe, expect, it } from "vitest"
 import { dial } from "../../src/Tones.ts"
-import { findings, loadAxe } from "./support/Axe.ts"
+import { findings, loadAxe } from "@model-gateway/test-filled/Axe"
 import { fixture, hasBrowser } from "./support/Fixture.ts"
 
 const rerank = "/docs#?route=post-/rerank"

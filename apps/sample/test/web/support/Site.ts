@@ -1,5 +1,6 @@
 // The page in the browser, with its console output and its requests to other origins.
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core"
+import { watch } from "@model-gateway/test-filled/Browser"
 import type { Gateway } from "./Gateway.ts"
 
 export type Place = "rerank" | "transcription" | "video" | "files" | "key" | "guardrail" | "program"
@@ -24,17 +25,7 @@ export const open = async (browser: Browser, gateway: Gateway, options: BrowserC
   // Videos are rendered while other packages are tested, too.
   context.setDefaultTimeout(60_000)
   const page = await context.newPage()
-  const consoleErrors: Array<string> = []
-  const foreignRequests: Array<string> = []
-  page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") consoleErrors.push(message.text())
-  })
-  page.on("pageerror", (error) => consoleErrors.push(error.message))
-  page.on("request", (request) => {
-    const url = new URL(request.url())
-    if (url.protocol !== "blob:" && url.protocol !== "data:" && url.origin !== gateway.origin)
-      foreignRequests.push(request.url())
-  })
+  const { console: consoleErrors, foreign: foreignRequests } = await watch(page, gateway.origin)
   await page.goto(gateway.origin)
   await page.getByRole("heading", { level: 1 }).waitFor()
 

@@ -1,4 +1,4 @@
-// Accessibility problems that axe finds in a page.
+/** Accessibility problems that axe finds in a page. */
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type axe from "axe-core"

@@ -1,0 +1,172 @@
+/** A page of the gateway in Chromium, with everything that it must not do. */
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { launchOptions } from "@model-gateway/test-services/Chromium"
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core"
+import * as Axe from "./Axe.ts"
+
+const options = launchOptions("--autoplay-policy=no-user-gesture-required")
+
+/** Whether Chromium is installed. Without it, tests that need it are skipped. */
+export const hasBrowser = options !== undefined
+
+export const launch = (): Promise<Browser> => chromium.launch(options)
+
+/** Windows by their width. */
+export const windows = {
+  360: { width: 360, height: 740 },
+  768: { width: 768, height: 1024 },
+  1440: { width: 1440, height: 900 }
+} as const
+
+export type Width = keyof typeof windows
+
+export type Scheme = "light" | "dark"
+
+/** Every width in both themes, for `it.each`. */
+export const looks: ReadonlyArray<readonly [width: Width, scheme: Scheme]> = ([360, 768, 1440] as const).flatMap(
+  (width) => (["light", "dark"] as const).map((scheme) => [width, scheme] as const)
+)
+
+/** What a page did that it must not do. The lists grow. */
+export interface Problems {
+  /** Errors and warnings in the console, and uncaught errors. */
+  readonly console: ReadonlyArray<string>
+  /** What the Content-Security-Policy has blocked. */
+  readonly policy: ReadonlyArray<string>
+  /** Requests to other origins. */
+  readonly foreign: ReadonlyArray<string>
+}
+
+/** Watches a page from now on. Call it before the page is opened. */
+export const watch = async (page: Page, origin: string): Promise<Problems> => {
+  const problems = { console: Array<string>(), policy: Array<string>(), foreign: Array<string>() }
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") problems.console.push(message.text())
+  })
+  page.on("pageerror", (error) => problems.console.push(error.message))
+  page.on("request", (request) => {
+    const url = new URL(request.url())
+    if (url.protocol !== "blob:" && url.protocol !== "data:" && url.origin !== origin) {
+      problems.foreign.push(request.url())
+    }
+  })
+  await page.exposeFunction("onPolicyViolation", (violation: string) => problems.policy.push(violation))
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", ({ blockedURI, effectiveDirective, sourceFile }) => {
+      const { onPolicyViolation } = globalThis as typeof globalThis & {
+        readonly onPolicyViolation: (violation: string) => void
+      }
+      onPolicyViolation(`${effectiveDirective} blocked ${blockedURI} in ${sourceFile}`)
+    })
+  })
+  return problems
+}
+
+/** How far the page can be scrolled sideways, in pixels, and what sticks out. Empty: nothing does. */
+export const overflow = (page: Page): Promise<ReadonlyArray<string>> =>
+  page.evaluate(() => {
+    const { clientWidth, scrollWidth } = document.documentElement
+    if (scrollWidth <= clientWidth) return []
+    const wide = [...document.querySelectorAll("body *")]
+      .filter((element) => element.getBoundingClientRect().right > clientWidth + 0.5)
+      .map((element) => `<${element.localName} class="${element.getAttribute("class") ?? ""}">`)
+    return [`${scrollWidth - clientWidth} pixels`, ...wide.slice(0, 10)]
+  })
+
+/** Where a page has a text that it must not keep: in its storage, its address or its elements. */
+export const placesOf = async (page: Page, secret: string): Promise<ReadonlyArray<string>> => {
+  const places = await page.evaluate(() => ({
+    localStorage: JSON.stringify(Object.entries(localStorage)),
+    sessionStorage: JSON.stringify(Object.entries(sessionStorage)),
+    cookie: document.cookie,
+    address: location.href,
+    document: document.documentElement.outerHTML,
+    fields: [...document.querySelectorAll("input, textarea")]
+      .map((field) => (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement ? field.value : ""))
+      .join("\n")
+  }))
+  return Object.entries(places)
+    .filter(([, text]) => text.includes(secret))
+    .map(([place]) => place)
+}
+
+/** The tasks of the page that took longer than 50 ms while something was done, in milliseconds. */
+export const longTasks = async (page: Page, act: () => Promise<void>): Promise<ReadonlyArray<number>> => {
+  const observed = await page.evaluateHandle(() => {
+    const tasks: Array<number> = []
+    const observer = new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration)))
+    observer.observe({ type: "longtask" })
+    return { tasks, observer }
+  })
+  await act()
+  return observed.evaluate(({ observer, tasks }) => {
+    tasks.push(...observer.takeRecords().map(({ duration }) => duration))
+    observer.disconnect()
+    return tasks
+  })
+}
+
+export interface OpenOptions extends BrowserContextOptions {
+  readonly width?: Width
+  readonly scheme?: Scheme
+}
+
+/** A page in a profile of its own. */
+export interface Site {
+  readonly page: Page
+  readonly problems: Problems
+  /** Opens a path of the gateway, such as `/console/keys?search=intern`. */
+  readonly go: (path: string) => Promise<void>
+  /** Starts a session of the console with a management key, without its form. */
+  readonly signIn: (key: string) => Promise<void>
+  /** The problems that axe finds. */
+  readonly axe: () => Promise<ReadonlyArray<string>>
+  /** Keeps a picture of the whole page in `test-results/screenshots` of the package, and returns its path. */
+  readonly shoot: (name: string) => Promise<string>
+  readonly close: () => Promise<void>
+}
+
+/** Default: 1440 pixels wide, light. Open a page with `go`. */
+export const open = async (
+  browser: Browser,
+  origin: string,
+  { scheme = "light", width = 1440, ...context }: OpenOptions = {}
+): Promise<Site> => {
+  const profile = await browser.newContext({
+    reducedMotion: "reduce",
+    colorScheme: scheme,
+    viewport: windows[width],
+    ...context
+  })
+  // Other packages are tested meanwhile.
+  profile.setDefaultTimeout(60_000)
+  const page = await profile.newPage()
+  const problems = await watch(page, origin)
+  return {
+    page,
+    problems,
+    go: async (path) => {
+      await page.goto(origin + path)
+    },
+    signIn: async (key) => {
+      const response = await profile.request.post(`${origin}/console/session`, {
+        headers: { origin, "x-model-gateway-console": "1" },
+        data: { key }
+      })
+      if (!response.ok()) throw new Error(`The session did not start: ${response.status()} ${await response.text()}`)
+    },
+    axe: async () => {
+      await Axe.loadAxe(page)
+      return Axe.findings(page)
+    },
+    shoot: async (name) => {
+      const folder = "test-results/screenshots"
+      mkdirSync(folder, { recursive: true })
+      const path = join(folder, `${name}-${scheme}-${width}.png`)
+      await page.screenshot({ path, fullPage: true })
+      return path
+    },
+    close: () => profile.close()
+  }
+}
