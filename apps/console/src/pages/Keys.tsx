@@ -12,7 +12,7 @@ import { GuardrailLink } from "../shell/Links.tsx"
 import { usePageSearch, useScope, useSetSearch } from "../shell/navigation.ts"
 import { useWorkspaceName } from "../shell/WorkspacePicker.tsx"
 import { CreateKey } from "./keys/CreateKey.tsx"
-import { KeyLimit, KeyState, kindOf } from "./keys/Key.tsx"
+import { KeyLeft, KeyState, kindOf } from "./keys/Key.tsx"
 import { KeyDetails } from "./keys/KeyDetails.tsx"
 import { type NewKey, ShownKey } from "./keys/ShownKey.tsx"
 
@@ -95,46 +95,46 @@ const Keys = (): ReactNode => {
                 selected={search.id}
                 more={keys.more}
                 columns={[
-                  { key: "name", title: "Name", width: "minmax(11rem, 1.4fr)", cell: ({ name }) => name },
-                  { key: "state", title: "State", width: "6rem", cell: (key) => <KeyState of={key} /> },
+                  { key: "name", title: "Name", width: "minmax(8.5rem, 1.4fr)", cell: ({ name }) => name },
+                  { key: "state", title: "State", width: "5.5rem", cell: (key) => <KeyState of={key} /> },
                   {
                     key: "workspace",
                     title: "Workspace",
-                    width: "minmax(8rem, 1fr)",
+                    width: "minmax(6.5rem, 1fr)",
                     cell: ({ workspace_id }) => workspaceName(workspace_id)
                   },
-                  { key: "kind", title: "Kind", width: "11rem", cell: kindOf },
+                  { key: "kind", title: "Kind", width: "8.5rem", cell: kindOf },
                   {
                     key: "guardrail",
                     title: "Guardrail",
-                    width: "minmax(7rem, 1fr)",
+                    width: "minmax(6rem, 1fr)",
                     cell: ({ guardrail_id }) => (guardrail_id === null ? "" : <GuardrailLink id={guardrail_id} />)
                   },
                   {
                     key: "today",
                     title: "Today",
-                    width: "5.5rem",
+                    width: "4.5rem",
                     align: "right",
                     cell: ({ usage_daily }) => credits(usage_daily)
                   },
                   {
                     key: "month",
                     title: "This month",
-                    width: "6rem",
+                    width: "5.5rem",
                     align: "right",
                     cell: ({ usage_monthly }) => credits(usage_monthly)
                   },
-                  { key: "limit", title: "Used of its limit", width: "17rem", cell: (key) => <KeyLimit of={key} /> },
+                  { key: "limit", title: "Left of its limit", width: "9.5rem", cell: (key) => <KeyLeft of={key} /> },
                   {
                     key: "last",
                     title: "Last used",
-                    width: "6.5rem",
+                    width: "5.5rem",
                     cell: ({ last_used_on }) => last_used_on ?? "Never"
                   },
                   {
                     key: "expires",
                     title: "Expires",
-                    width: "6rem",
+                    width: "4.5rem",
                     cell: ({ expires_at }) => (expires_at === null ? "Never" : <Time at={expires_at} ago />)
                   }
                 ]}

@@ -25,7 +25,7 @@ export const Dialog = ({
   return (
     <dialog
       ref={dialog}
-      className={`dialog ${kind}`}
+      className={kind === "side" ? "dialog panel" : "dialog"}
       aria-labelledby={heading}
       onCancel={(event) => {
         event.preventDefault()

@@ -20,3 +20,22 @@ export const Meter = ({
     </div>
   )
 }
+
+/** How much of a limit is left, for the cell of a table. */
+export const MeterLeft = ({
+  label,
+  left,
+  limit
+}: {
+  readonly label: string
+  readonly left: number
+  readonly limit: number
+}) => {
+  const share = limit > 0 ? left / limit : 0
+  return (
+    <div className="meter" title={`${credits(left)} of ${credits(limit)} credits are left (${percent(share)})`}>
+      <meter aria-label={label} min={0} max={1} low={0.2} high={0.2} optimum={1} value={Math.min(1, share)} />
+      <span className="figures">{credits(left)} left</span>
+    </div>
+  )
+}

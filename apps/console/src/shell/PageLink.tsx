@@ -22,7 +22,8 @@ export const PageLink = <Name extends PageName>({
     to={pathOf(page)}
     search={(before: object) => ({ ...frameSearch({ ...before }), ...given({ ...search }) })}
     activeOptions={{ exact: true, includeSearch: false }}
-    activeProps={{ "aria-current": "page" }}
+    // A link to one item of the page is none to where the person is.
+    activeProps={search === undefined ? { "aria-current": "page" } : {}}
     {...(className !== undefined && { className })}
     {...(onClick !== undefined && { onClick })}
   >

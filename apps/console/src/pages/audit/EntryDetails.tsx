@@ -8,7 +8,7 @@ import { Actor } from "../../shell/Links.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
 import { actionText } from "./actions.ts"
 import { differencesOf, type Entry } from "./difference.ts"
-import { Target } from "./Target.tsx"
+import { NamedTarget } from "./Target.tsx"
 
 const Differences = ({ of }: { readonly of: Entry }) => {
   const differences = differencesOf(of)
@@ -61,7 +61,7 @@ const Facts = ({ of }: { readonly of: Entry }) => (
       </dd>
       <dt>Target</dt>
       <dd>
-        <Target of={of} />
+        <NamedTarget of={of} />
       </dd>
       <dt>Request</dt>
       <dd>{of.request_id === "" ? "None" : <Id id={of.request_id} what="the request id" full />}</dd>

@@ -1,6 +1,7 @@
 /** What a change was about, as a link to its page. */
 import type { ReactNode } from "react"
 import { shortId } from "../../parts/format.ts"
+import { KeyLink } from "../../shell/Links.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
 import type { Entry } from "./difference.ts"
 
@@ -80,3 +81,15 @@ export const Target = ({ of }: { readonly of: Entry }) => (
     {kinds[of.target_kind] ?? of.target_kind} {linkOf(of, nameOf(of))}
   </>
 )
+
+/** The same, with the name that a key has now if the entry has none. */
+export const NamedTarget = ({ of }: { readonly of: Entry }) => {
+  const isGone = of.after === null
+  return of.target_kind === "key" && !isGone ? (
+    <>
+      Key <KeyLink hash={of.target_id} />
+    </>
+  ) : (
+    <Target of={of} />
+  )
+}

@@ -118,8 +118,7 @@ export const AssignedKeys = ({ of }: { readonly of: Guardrail }) => {
                   title: "Assigned",
                   width: "6rem",
                   cell: ({ created_at }) => <Time at={created_at} ago />
-                },
-                { key: "by", title: "By user", width: "7rem", cell: ({ assigned_by }) => assigned_by ?? "" }
+                }
               ]}
             />
           )

@@ -2,7 +2,7 @@
 import type { Item } from "../../api/Contract.ts"
 import { Badge } from "../../parts/Badge.tsx"
 import { credits } from "../../parts/format.ts"
-import { Meter } from "../../parts/Meter.tsx"
+import { Meter, MeterLeft } from "../../parts/Meter.tsx"
 
 export type Key = Item<"GET /keys">
 
@@ -20,10 +20,10 @@ export const KeyState = ({ of }: { readonly of: Pick<Key, "disabled" | "expires_
     <Badge tone="good">Active</Badge>
   )
 
-/** What kind of key it is, such as "Management, viewer". */
+/** What kind of key it is, such as "Manages, viewer". */
 export const kindOf = ({ is_free_tier, is_management_key, parent_hash, role }: Key): string =>
   is_management_key
-    ? `Management, ${role ?? "admin"}`
+    ? `Manages, ${role ?? "admin"}`
     : parent_hash !== undefined
       ? "Ephemeral"
       : is_free_tier
@@ -37,6 +37,13 @@ export const KeyLimit = ({ of }: { readonly of: Key }) =>
   ) : (
     <Meter label={`Limit of ${of.name}`} used={of.limit - (of.limit_remaining ?? 0)} limit={of.limit} />
   )
+
+/** What is left of a key's limit. */
+export const KeyLeft = ({ of }: { readonly of: Key }) => {
+  if (of.limit === null) return <span className="hint">{of.is_management_key ? "Cannot spend" : "No limit"}</span>
+  const left = of.limit_remaining ?? 0
+  return <MeterLeft label={`Left of the limit of ${of.name}`} left={left} limit={of.limit} />
+}
 
 /** The limit of a key in words. */
 export const limitText = ({ limit, limit_remaining, limit_reset }: Key): string =>
