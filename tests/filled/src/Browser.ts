@@ -100,7 +100,9 @@ export const longTasks = async (page: Page, act: () => Promise<void>): Promise<R
     return { tasks, observer }
   })
   await act()
-  return observed.evaluate(({ observer, tasks }) => {
+  return observed.evaluate(async ({ observer, tasks }) => {
+    // The browser reports a task some time after it has ended.
+    await new Promise((resolve) => setTimeout(resolve, 200))
     tasks.push(...observer.takeRecords().map(({ duration }) => duration))
     observer.disconnect()
     return tasks
