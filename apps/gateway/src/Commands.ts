@@ -2,6 +2,7 @@
 import { Command } from "effect/cli"
 import * as Backup from "./commands/Backup.ts"
 import * as Byok from "./commands/Byok.ts"
+import * as Console from "./commands/Console.ts"
 import * as Credits from "./commands/Credits.ts"
 import * as Doctor from "./commands/Doctor.ts"
 import * as Guardrails from "./commands/Guardrails.ts"
@@ -30,6 +31,7 @@ export const command = Program.root.pipe(
     Requests.command,
     Videos.command,
     Webhooks.command,
+    Console.command,
     Reconcile.command,
     Byok.command,
     Migrate.command,

@@ -6,17 +6,26 @@
  * Clients on this machine can read the file as their environment: the sample of a clone does.
  */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
+import { ConsoleLinks } from "@model-gateway/server/ConsoleLinks"
 import * as KeyFormat from "@model-gateway/server/KeyFormat"
 import * as LogEvent from "@model-gateway/server/LogEvent"
 import { type Bootstrapped, type Workspace, WorkspaceStore } from "@model-gateway/server/WorkspaceStore"
 import { Effect, FileSystem, Path, Redacted, Result } from "effect"
 import * as Announce from "./Announce.ts"
+import * as ConsoleAddress from "./ConsoleAddress.ts"
 import type * as LoadSettings from "./LoadSettings.ts"
 import * as Output from "./Output.ts"
 import * as Settings from "./Settings.ts"
 
 /** The name of the file in the data folder. */
 export const fileName = "first-keys.env"
+
+/** The URLs of the gateway, without a slash at their end. */
+export interface Addresses {
+  readonly base: string
+  /** As browsers see it. */
+  readonly console: string
+}
 
 const addressVariable = "MODEL_GATEWAY_BASE_URL"
 
@@ -33,7 +42,8 @@ const fileText = (base: string, { managementKey, ordinaryKey }: Bootstrapped): s
 const printedText = (
   base: string,
   { managementKey, ordinaryKey, workspace }: Bootstrapped,
-  { initialKeyTier }: LoadSettings.Ready
+  { initialKeyTier }: LoadSettings.Ready,
+  link: string | undefined
 ): string =>
   [
     Output.fields([
@@ -46,8 +56,32 @@ const printedText = (
     "",
     `  curl ${base}/api/v1/rerank -H "Authorization: Bearer ${Redacted.value(ordinaryKey)}" -H "Content-Type: application/json" ` +
       `-d '{"model":"sandbox/bm25${initialKeyTier === "free" ? ":free" : ""}","query":"capital of France","documents":["Berlin is in Germany","Paris is the capital of France"]}'`,
-    ""
+    "",
+    ...(link === undefined
+      ? []
+      : [
+          "Sign in to the console as an admin, once and within the next hour:",
+          "",
+          `  ${link}`,
+          "",
+          "Later, model-gateway console link prints another link, or enter the management key.",
+          ""
+        ])
   ].join("\n")
+
+/** A link to the console for who reads the first keys. Undefined: there is no console. */
+const linkFor = Effect.fnUntraced(function* (
+  { hasConsole }: LoadSettings.Ready,
+  console: string,
+  { workspace }: Bootstrapped
+) {
+  if (!hasConsole) return undefined
+  const links = yield* ConsoleLinks
+  const { organizationId, id: workspaceId } = workspace
+  const lifetime = 3_600_000
+  const { plain } = yield* links.create({ organizationId, workspaceId, role: "admin", workspaceIds: null, lifetime })
+  return ConsoleAddress.ofToken(console, plain)
+})
 
 const fileIn = (dataDir: string) => Effect.map(Path.Path, (path) => path.join(dataDir, fileName))
 
@@ -65,13 +99,20 @@ const notWritten = (text: string) => (error: { readonly message: string }) =>
 const createdText = ({ balance }: Workspace): string =>
   `This is the first run. It created a workspace with ${MicroCredits.format(balance)} credits`
 
-const announce = Effect.fnUntraced(function* (settings: LoadSettings.Ready, base: string, made: Bootstrapped) {
+const announce = Effect.fnUntraced(function* (
+  settings: LoadSettings.Ready,
+  { base, console }: Addresses,
+  made: Bootstrapped
+) {
   const { dataDir, firstKeys } = settings
   const created = `${createdText(made.workspace)} and two keys.`
   const isPrinted = firstKeys === "stdout" || (firstKeys !== "file" && process.stdout.isTTY)
   if (isPrinted) {
     const again = firstKeys === "both" ? "" : " The keys are shown only once:"
-    yield* Announce.say("first_run", `\n${created}${again}\n\n${printedText(base, made, settings)}`)
+    yield* Announce.say(
+      "first_run",
+      `\n${created}${again}\n\n${printedText(base, made, settings, yield* linkFor(settings, console, made))}`
+    )
     if (firstKeys !== "both") return
   }
   const file = yield* fileIn(dataDir)
@@ -101,20 +142,19 @@ const updateAddress = Effect.fnUntraced(
   Effect.catch(notWritten(`The address of the gateway could not be written to ${fileName}`))
 )
 
-/**
- * Creates the workspace and the keys of a new database, and says so. `base` is the gateway's URL.
- */
+/** Creates the workspace and the keys of a new database, and says so. */
 export const create = Effect.fn("FirstKeys.create")(function* (
   loaded: LoadSettings.Loaded,
   settings: LoadSettings.Ready,
-  base: string
+  addresses: Addresses
 ) {
+  const { base } = addresses
   const workspaces = yield* WorkspaceStore
   const credits = settings.initialCredits
   const given = settings.bootstrapManagementKey
   if (given === undefined) {
     const made = yield* workspaces.bootstrap({ credits, isFreeTier: settings.initialKeyTier === "free" })
-    return yield* made === null ? updateAddress(settings.dataDir, base) : announce(settings, base, made)
+    return yield* made === null ? updateAddress(settings.dataDir, base) : announce(settings, addresses, made)
   }
   const key = Result.getOrThrow(KeyFormat.fromText(given))
   const { state, workspace } = yield* workspaces.bootstrapWith(key, { credits })

@@ -170,6 +170,13 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
       default: "auto",
       description:
         "Whether operators can sign in to the console, at /console. `auto` switches it on if the gateway listens on loopback only. It needs HTTPS, except at localhost"
+    }),
+    publicUrl: Setting.text("console-public-url", {
+      schema: PublicUrl,
+      allowed: "an http or https URL without a path, such as https://gateway.example",
+      default: undefined,
+      description:
+        "URL of the gateway as browsers see it, for one-time links to the console. Without it, http:// (https:// with tls-cert) and the host and port"
     })
   },
   /** Read by every command that may create the database. */

@@ -124,6 +124,7 @@ describe("the command line", () => {
         "models update",
         "models schema",
         "keys generate",
+        "console link",
         "reconcile settle",
         "reconcile dismiss",
         "byok rewrap",

@@ -32,11 +32,14 @@ export const AuditEntry = Schema.Struct({
   id: Schema.String,
   /** When the change was made. */
   created_at: Timestamp,
-  /** The hash of the management key that made it, or `operator` for the command line. */
+  /**
+   * The hash of the management key that made it, `operator` for the command line, or who was signed
+   * in to the console without a key, such as `link:3f7a9c2b41d05e88`.
+   */
   actor: Schema.String,
-  /** The key's label, such as `mg_mk_…a1Z`. */
+  /** The key's label, such as `mg_mk_…a1Z`, or in words who was signed in without a key. */
   actor_label: Schema.String,
-  /** What the key could do then: `viewer`, `operator` or `admin`. */
+  /** What they could do then: `viewer`, `operator` or `admin`. */
   actor_role: Schema.String,
   /** The network address of the caller. Null: the command line, on the machine of the database. */
   address: orNull,

@@ -115,8 +115,8 @@ export const LedgerEntry = Schema.Struct({
   /** The note that was given. Null: none. */
   note: Schema.NullOr(Schema.String),
   /**
-   * Who did it: the hash of the management key, or `operator` for a command on the gateway's
-   * database. Null: the gateway itself, or an earlier version that did not record it.
+   * Who did it: the hash of the management key, `operator` for a command on the gateway's database,
+   * or who was signed in to the console without a key. Null: the gateway itself, or an earlier version that did not record it.
    */
   actor: Schema.NullOr(Schema.String)
 })

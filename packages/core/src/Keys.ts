@@ -545,6 +545,7 @@ export const createKeyOperation = Operation.make("createKey", "POST", "/keys", {
   access: "management key",
   role: "operator",
   scope: "workspace",
+  needsRecentSignIn: true,
   idempotency: "by key",
   success: DecodedCreateResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
@@ -709,6 +710,7 @@ export const rotateKeyOperation = Operation.make("rotateKey", "POST", "/keys/:ha
   access: "management key",
   role: "operator",
   scope: "workspace",
+  needsRecentSignIn: true,
   idempotency: "by key",
   success: DecodedRotateResponse,
   error: managementErrors

@@ -105,6 +105,11 @@ export interface Operation<
   /** The least role of a management key that may call it. Other keys have no role. */
   readonly role: Role
   readonly scope: Scope
+  /**
+   * Whether a session of the console must have been started or confirmed within the last 15 minutes.
+   * Keys are not concerned.
+   */
+  readonly needsRecentSignIn: boolean
   readonly idempotency: Idempotency
   readonly bodyLimit: BodyLimit
   /** Whether a request with a field that the operation does not know is a 400. */
@@ -136,6 +141,7 @@ export type ErrorOf<E extends Operation> = E["error"][number]["Type"]
  * Declares an operation. Default for `role`: `viewer` for a GET; for other methods `operator`, or
  * `admin` if only management keys may call. Default for `scope`: `organization` if only management
  * keys may call, else `workspace`.
+ * Default for `needsRecentSignIn`: true for a DELETE.
  * Default for `idempotency`: `never` for a POST, `always` for other methods.
  * Default for `unknownFields`: `refused` for an operation of management keys, else `ignored`.
  * Default for `timeLimit`: 90 seconds.
@@ -169,6 +175,7 @@ export const make = <
     readonly access: Who
     readonly role?: Role
     readonly scope?: Scope
+    readonly needsRecentSignIn?: boolean
     readonly idempotency?: Idempotency
     readonly bodyLimit?: BodyLimit
     readonly unknownFields?: UnknownFields
@@ -184,6 +191,7 @@ export const make = <
   // What an ordinary key may do, an operator may do too, because it could create such a key.
   role: method === "GET" ? "viewer" : traits.access === "management key" ? "admin" : "operator",
   scope: traits.access === "management key" ? "organization" : "workspace",
+  needsRecentSignIn: method === "DELETE",
   idempotency: method === "POST" ? "never" : "always",
   bodyLimit: {},
   unknownFields: traits.access === "management key" ? "refused" : "ignored",

@@ -218,7 +218,7 @@ export const rotateWebhookSecretOperation = Operation.make(
   "rotateWebhookSecret",
   "POST",
   "/workspaces/:id/webhook-secret/rotate",
-  { access: "management key", success: RotateResponse, error: managementErrors }
+  { access: "management key", needsRecentSignIn: true, success: RotateResponse, error: managementErrors }
 )
 
 /**

@@ -399,6 +399,7 @@ export const addCreditsOperation = Operation.make("addCredits", "POST", "/worksp
   access: "management key",
   role: "operator",
   scope: "workspace",
+  needsRecentSignIn: true,
   idempotency: "by key",
   success: Response,
   error: managementErrors

@@ -118,6 +118,19 @@ describe("the traits of the operations", () => {
     )
   })
 
+  it("ask the console for a recent sign-in before a secret is shown, credits are added or something is deleted", () => {
+    const needing = names(({ operation }) => operation.needsRecentSignIn)
+    const deleting = names(({ endpoint }) => endpoint.method === "DELETE")
+    expect(inAnyOrder(needing)).toEqual(
+      inAnyOrder(["createKey", "rotateKey", "rotateWebhookSecret", "addCredits", ...deleting])
+    )
+    // It answers with a 403.
+    for (const { endpoint, operation } of declared.filter(({ operation }) => operation.needsRecentSignIn)) {
+      const statuses = operation.error.map((schema) => GatewayError.statusOf(schema))
+      expect([endpoint.identifier, statuses.includes(403)]).toEqual([endpoint.identifier, true])
+    }
+  })
+
   it("are authorized before their body is read", () => {
     for (const { endpoint, operation } of declared) {
       expect([operation.identifier, ...endpoint.middlewares]).toEqual([

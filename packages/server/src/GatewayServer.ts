@@ -18,6 +18,7 @@ import type { Accounting } from "./accounting/Accounting.ts"
 import type { Reconcile } from "./accounting/Reconcile.ts"
 import type { DestinationStore } from "./broadcast/DestinationStore.ts"
 import * as Composition from "./Composition.ts"
+import type { ConsoleLinks } from "./console/ConsoleLinks.ts"
 import type { Lifecycle } from "./http/Lifecycle.ts"
 import type { Reload } from "./Reload.ts"
 import type { ObjectStoreError } from "./objects/ObjectStore.ts"
@@ -29,6 +30,7 @@ export { type DataOptions, databaseFile, type OperatorOptions, type Options } fr
 /** What a program may use beside the running service: keys, guardrails, workspaces and credits. */
 export type Stores =
   | Accounting
+  | ConsoleLinks
   | Reconcile
   | DestinationStore
   | EphemeralKeys

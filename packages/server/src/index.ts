@@ -5,6 +5,7 @@
  * surface; the other modules are closed.
  */
 export * as Accounting from "./accounting/Accounting.ts"
+export * as ConsoleLinks from "./console/ConsoleLinks.ts"
 export * as DestinationStore from "./broadcast/DestinationStore.ts"
 export * as EphemeralKeys from "./access/EphemeralKeys.ts"
 export * as GatewayServer from "./GatewayServer.ts"

@@ -29,6 +29,7 @@ import { join, resolve } from "node:path"
 import { getHeapStatistics } from "node:v8"
 import * as Announce from "../Announce.ts"
 import * as Catalog from "../Catalog.ts"
+import * as ConsoleAddress from "../ConsoleAddress.ts"
 import * as Connections from "../Connections.ts"
 import { Crash } from "../Crash.ts"
 import * as Database from "../Database.ts"
@@ -182,12 +183,6 @@ const layerRunRecord = Effect.fnUntraced(function* (
 })
 
 /** The URL of the gateway on this machine. */
-const urlOf = ({ host, tls }: LoadSettings.Ready, port: number, basePath = ""): string => {
-  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host
-  const scheme = tls === undefined ? "http" : "https"
-  return `${scheme}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}${basePath}`
-}
-
 /** The pages that are served, as the first line of the output names them. */
 const pagesOf = ({ hasConsole, web }: LoadSettings.Ready, basePath: string | undefined) => {
   const page =
@@ -254,7 +249,8 @@ const running = Effect.fnUntraced(function* (
 ) {
   const { address } = yield* HttpServer.HttpServer
   connections.begin()
-  const base = urlOf(settings, "port" in address ? address.port : settings.port, basePath)
+  const port = "port" in address ? address.port : settings.port
+  const base = ConsoleAddress.localUrl(settings, port, basePath)
   const pages = pagesOf(settings, basePath).map(({ path, what }) => `, ${what} at ${base}${path}`)
   const crash = yield* Crash
   const lifecycle = yield* Lifecycle
@@ -270,7 +266,7 @@ const running = Effect.fnUntraced(function* (
     if (Worker.number === undefined) yield* Announce.say("started", banner.join("\n"))
     // Created once the port is open: a run that cannot listen must not create keys that nobody
     // sees.
-    yield* FirstKeys.create(loaded, settings, base)
+    yield* FirstKeys.create(loaded, settings, { base, console: ConsoleAddress.publicUrl(settings, port, basePath) })
     Worker.ready(banner.join("\n"))
     yield* SettingsReload.onSignal({ load, started: loaded, applied, certificate, signals: reloads })
     return yield* certificate === undefined ? Effect.never : certificate.watch

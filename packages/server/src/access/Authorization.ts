@@ -7,7 +7,7 @@
 import { Authorization } from "@model-gateway/core/unstable/Authorization"
 import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
 import type { Access } from "@model-gateway/core/Operation"
-import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { Clock, Context, Effect, type Fiber, Layer, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type { RateLimiter } from "effect/persistence/RateLimiter"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
@@ -24,7 +24,7 @@ import * as ManagementActor from "./ManagementActor.ts"
 import { RateLimits } from "./RateLimits.ts"
 import * as Permission from "./Permission.ts"
 import * as RequestRate from "./RequestRate.ts"
-import { SignedIn } from "./SignedIn.ts"
+import * as SignedIn from "./SignedIn.ts"
 import { type BootstrapOptions, WorkspaceStore } from "./WorkspaceStore.ts"
 
 const unauthorized = (message: string) => new Unauthorized({ error: { message } })
@@ -66,6 +66,16 @@ const refusalOf = (caller: Caller, operation: Routes.Route | undefined): Forbidd
     ? notPermitted(name)
     : (wrongKind[access](caller) ?? beyondPermission(caller, operation))
 }
+
+/** Why the session, if it is one, may not call the operation now. */
+const refusalOfSession = (
+  session: SignedIn.SignedIn | undefined,
+  operation: Routes.Route | undefined,
+  fiber: Fiber.Fiber<unknown, unknown>
+): Forbidden | undefined =>
+  session === undefined || operation === undefined
+    ? undefined
+    : SignedIn.refusalOf(session, operation, fiber.getRef(Clock.Clock).currentTimeMillisUnsafe())
 
 const make = Effect.gen(function* () {
   const keys = yield* KeyStore
@@ -110,15 +120,15 @@ const make = Effect.gen(function* () {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const operation = Routes.of(endpoint)
         record.endpoint = endpoint
-        const { session } = record
+        const session = record.session instanceof SignedIn.SignedIn ? record.session : undefined
         const sender =
-          session instanceof SignedIn ? Effect.succeed(session.caller) : authenticate(credential, request, record)
+          session === undefined ? authenticate(credential, request, record) : Effect.succeed(session.caller)
         return Effect.flatMapEager(sender, (caller) => {
           record.caller = caller.key
           record.keyHash = caller.key.hash
           record.userId = caller.key.creatorUserId
           if (operation?.access === "management key") record.address = addressOf(request)
-          const refusal = refusalOf(caller, operation)
+          const refusal = refusalOf(caller, operation) ?? refusalOfSession(session, operation, fiber)
           const counted = operation?.isRateLimited === true ? count(caller.key.hash, record) : Effect.void
           // Permission comes before the rate: above the limit too, the answer is the 403.
           return refusal === undefined

@@ -1,4 +1,6 @@
 /** Who is signed in to the console, as a request of it has it. */
+import { Forbidden, phrases } from "@model-gateway/core/GatewayError"
+import type { Operation } from "@model-gateway/core/Operation"
 import { Data } from "effect"
 import type { Caller } from "./Caller.ts"
 
@@ -9,5 +11,19 @@ export class SignedIn extends Data.Class<{
   readonly provedAt: number
 }> {}
 
-/** How long ago that may be for an operation that cannot be undone, in milliseconds. */
-export const provedFor = 15 * 60_000
+/** How long ago that may be, in minutes, for an operation that needs a recent sign-in. */
+const maxMinutes = 15
+
+const tooLongAgo = new Forbidden({
+  error: {
+    message: `${phrases[403]}: this needs a sign-in that is at most ${maxMinutes} minutes old. Sign in again`,
+    metadata: { reason: "reauthenticate" }
+  }
+})
+
+/** Why a session may not call the operation now. Undefined: it may. */
+export const refusalOf = (
+  { provedAt }: SignedIn,
+  { needsRecentSignIn }: Pick<Operation, "needsRecentSignIn">,
+  now: number
+): Forbidden | undefined => (needsRecentSignIn && now - provedAt > maxMinutes * 60_000 ? tooLongAgo : undefined)

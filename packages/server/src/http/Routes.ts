@@ -32,6 +32,8 @@ export interface Route {
   readonly role: Contract.Operation["role"]
   /** What a management key that is restricted to some workspaces gets of it. */
   readonly scope: Contract.Scope
+  /** Whether a session of the console must have been started lately. */
+  readonly needsRecentSignIn: boolean
   /** Whether an error also has its message at the top level of its body. */
   readonly topLevelMessage: boolean
 }
@@ -71,6 +73,7 @@ HttpApi.reflect(GatewayApi, {
       access: declared.access,
       role: declared.role,
       scope: declared.scope,
+      needsRecentSignIn: declared.needsRecentSignIn,
       topLevelMessage: declared.topLevelMessage ?? false
     })
   }

@@ -272,6 +272,39 @@ it.layer(layer({ wireNames: "openrouter", corsOrigins: ["https://app.example"] }
     })
   )
 
+  it.effect("must be recent where a secret is shown, credits are added or something is deleted", () =>
+    Effect.gen(function* () {
+      const { managementKey: key, workspace } = yield* TestGateway
+      const sql = yield* SqlClient
+      let cookie = yield* signIn({ key })
+      const created = yield* page("/console/api/keys", { cookie, body: { name: "k" } })
+      const { hash } = Schema.decodeUnknownSync(Created)(created.text).data
+      const dangerous = [
+        ["POST", "/keys", { name: "l" }],
+        ["POST", `/keys/${hash}/rotate`, {}],
+        ["POST", `/workspaces/${workspace.id}/credits`, { amount: 1 }],
+        ["DELETE", `/keys/${hash}`, undefined]
+      ] as const
+      const send = ([method, path, body]: (typeof dangerous)[number]) =>
+        page(`/console/api${path}`, { method, body, cookie })
+      yield* sql`UPDATE console_sessions SET created_at = created_at - ${15 * 60_000 + 1}`
+      for (const each of dangerous) {
+        expect([each, failureOf(yield* send(each))]).toMatchObject([each, { status: 403, reason: "reauthenticate" }])
+      }
+      // What can be undone does not ask.
+      const renamed = yield* page(`/console/api/keys/${hash}`, { method: "PATCH", cookie, body: { name: "m" } })
+      expect(renamed.status).toBe(200)
+      const renewed = yield* page("/console/session", { cookie, body: { key } })
+      cookie = cookieOf(renewed)
+      for (const each of dangerous) expect([each, (yield* send(each)).status < 300]).toEqual([each, true])
+      // A role that is too low is said first: to sign in again would not help.
+      const viewer = yield* signIn({ key: (yield* managementKey("viewer")).key })
+      yield* sql`UPDATE console_sessions SET created_at = created_at - ${15 * 60_000 + 1}`
+      const forbidden = failureOf(yield* page("/console/api/keys", { cookie: viewer, body: { name: "k" } }))
+      expect([forbidden.status, forbidden.reason]).toEqual([403, undefined])
+    })
+  )
+
   it.effect("ends with DELETE, and with the next sign-in of the browser", () =>
     Effect.gen(function* () {
       const { managementKey: key, port } = yield* TestGateway

@@ -1,0 +1,67 @@
+import { Schema } from "effect"
+import { expect, it } from "vitest"
+import { database, run } from "./Commands.ts"
+import { folder, serve } from "./Executable.ts"
+
+const decode = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ expires_at: Schema.String, role: Schema.String, url: Schema.String }))
+)
+
+/** Signs in as the page does, with the token of a link. */
+const signIn = async (origin: string, link: string) => {
+  const token = new URLSearchParams(new URL(link).hash.slice(1)).get("token")
+  return fetch(`${origin}/console/session`, {
+    method: "POST",
+    headers: { origin, "x-model-gateway-console": "1", "content-type": "application/json", connection: "close" },
+    body: JSON.stringify({ token })
+  })
+}
+
+it("console link signs in once, with its role and workspace, at the address that the settings name", async () => {
+  const dataDir = folder()
+  const gateway = await serve(dataDir)
+  await run(["workspaces", "create", "acme", "--data-dir", dataDir])
+  const port = new URL(gateway.origin).port
+  const printed = await run(["console", "link", "--port", port, "--data-dir", dataDir])
+  expect(printed.stdout).toMatch(new RegExp(`^${gateway.origin}/console/#token=[\\w-]{43}\\n$`))
+  expect(printed.stderr).toMatch(/^It signs in once, with the role viewer, until .*Z\.\n$/)
+  const first = await signIn(gateway.origin, printed.stdout)
+  expect([first.status, await first.json()]).toMatchObject([200, { kind: "link", role: "viewer", workspace_ids: null }])
+  expect((await signIn(gateway.origin, printed.stdout)).status).toBe(401)
+
+  const flags = ["--role", "operator", "--workspace", "acme", "--expires", "1h", "--json"]
+  const settings = ["--console-public-url", "https://gateway.example", "--data-dir", dataDir]
+  const { stdout } = await run(["console", "link", ...flags, ...settings])
+  const { expires_at, role, url } = decode(stdout)
+  expect(url).toMatch(/^https:\/\/gateway\.example\/console\/#token=/)
+  expect([role, Math.round((Date.parse(expires_at) - Date.now()) / 60_000)]).toEqual(["operator", 60])
+  const restricted = await (await signIn(gateway.origin, url)).text()
+  expect(restricted).toMatch(/"workspace_ids":\["[\da-f-]{36}"\]/)
+})
+
+it("console link refuses what makes no link", async () => {
+  const dataDir = await database()
+  const refused = async (...flags: ReadonlyArray<string>) => {
+    const { code, stderr, stdout } = await run(["console", "link", "--data-dir", dataDir, ...flags])
+    expect([code, stdout]).toEqual([2, ""])
+    return stderr
+  }
+  expect(await refused("--role", "admin", "--workspace", "acme")).toContain(
+    "--workspace needs --role viewer or operator"
+  )
+  expect(await refused("--workspace", "nowhere")).toContain('There is no workspace "nowhere".')
+  for (const expires of ["0m", "25h", "5 minutes", "-1m"]) {
+    expect(await refused(`--expires=${expires}`)).toContain("--expires")
+  }
+})
+
+it("the first run prints a link for an admin where it prints its keys, if there is a console", async () => {
+  const gateway = await serve(folder(), ["--first-keys", "stdout"])
+  const [, link = ""] = await gateway.prints(/within the next hour:\s+(http\S+#token=\S+)/)
+  expect(link.startsWith(`${gateway.origin}/console/`)).toBe(true)
+  expect(await (await signIn(gateway.origin, link)).json()).toMatchObject({ role: "admin" })
+  const without = await serve(folder(), ["--first-keys", "stdout", "--console", "off"])
+  await without.prints(/Try it:/)
+  without.signal("SIGTERM")
+  expect((await without.ended).stdout).not.toContain("#token=")
+})
