@@ -8,24 +8,27 @@ import { type Exchange, read } from "./shared/exchange.ts"
 
 type Generation = Success<"GET /generation">["data"]
 
-/** A request that no provider was asked for is not in the request log. */
-const isLogged = ({ requestId, status }: Exchange): boolean =>
-  requestId !== undefined && (status < 300 || status >= 500)
+/**
+ * The id of the request in the request log. A request that no provider was asked for is not there,
+ * and a video job is when it has ended.
+ */
+const logged = ({ requestId, status }: Exchange): string | undefined =>
+  status === 200 || status >= 500 ? requestId : undefined
 
-/** Reads the request log, where a request appears within moments. */
-const useGeneration = (exchange: Exchange, isWanted: boolean): Generation | undefined => {
+/** Reads the request log. */
+const useGeneration = (id: string | undefined): Generation | undefined => {
   const [generation, setGeneration] = useState<Generation>()
-  const { requestId } = exchange
   useEffect(() => {
-    if (!isWanted || requestId === undefined) return
+    setGeneration(undefined)
+    if (id === undefined) return
     const controller = new AbortController()
-    read<Success<"GET /generation">>(`/generation?id=${encodeURIComponent(requestId)}`, controller.signal).then(
+    read<Success<"GET /generation">>(`/generation?id=${encodeURIComponent(id)}`, controller.signal).then(
       ({ data }) => setGeneration(data),
       // The facts of the response itself are shown.
       () => {}
     )
     return () => controller.abort()
-  }, [isWanted, requestId])
+  }, [id])
   return generation
 }
 
@@ -56,8 +59,17 @@ const Raw = ({ name, text }: { readonly name: string; readonly text: string }) =
   </details>
 )
 
-export const Facts = ({ exchange, title }: { readonly exchange: Exchange; readonly title: string }) => {
-  const generation = useGeneration(exchange, isLogged(exchange))
+export const Facts = ({
+  exchange,
+  id,
+  title
+}: {
+  readonly exchange: Exchange
+  readonly title: string
+  /** Its id in the request log, if that is not the request id. */
+  readonly id?: string | undefined
+}) => {
+  const generation = useGeneration(id ?? logged(exchange))
   const { body, head, ms, requestId, sent, status } = exchange
   return (
     <section className="card" aria-label={title === "" ? "Facts" : `Facts of ${title}`}>

@@ -123,8 +123,8 @@ export const Workbench = ({
   readonly problem: string | undefined
   readonly estimated: Estimated
   readonly code: CodeCall
-  /** Default: those of the last run. */
-  readonly facts?: ReadonlyArray<readonly [title: string, exchange: Exchange]>
+  /** Default: those of the last run. `id`: that of the request log. */
+  readonly facts?: ReadonlyArray<readonly [title: string, exchange: Exchange, id?: string | undefined]>
   readonly onOpen: (selection: Selection) => void
 }) => {
   const isWide = useIsWide()
@@ -137,7 +137,8 @@ export const Workbench = ({
     if (problem === undefined) onRun()
   }
   useKeys(isShown, run.isRunning, begin, run.cancel)
-  const exchanges = facts ?? (run.outcome === undefined ? [] : [["", run.outcome.exchange] as const])
+  const exchanges: NonNullable<typeof facts> =
+    facts ?? (run.outcome === undefined ? [] : [["", run.outcome.exchange] as const])
   const isHidden = (name: Part) => !isWide && part !== name
   const said = saidOf(run, isStale)
   return (
@@ -190,8 +191,8 @@ export const Workbench = ({
       </div>
       <section id={`${task}-code`} className="work-code" aria-label="Code and facts" hidden={isHidden("code")}>
         <Code call={code} />
-        {exchanges.map(([title, exchange]) => (
-          <Facts key={`${title} ${exchange.requestId}`} title={title} exchange={exchange} />
+        {exchanges.map(([title, exchange, id]) => (
+          <Facts key={`${title} ${exchange.requestId}`} title={title} exchange={exchange} id={id} />
         ))}
         {isShown && <HistoryList onOpen={onOpen} />}
       </section>

@@ -9,7 +9,7 @@ import { FileDrop } from "../FileDrop.tsx"
 import { ModelPicker } from "../ModelPicker.tsx"
 import type { TaskProps } from "../Playground.tsx"
 import { ProviderField } from "../Provider.tsx"
-import type { Exchange } from "../shared/exchange.ts"
+import { answerOf, type Exchange } from "../shared/exchange.ts"
 import { save } from "../shared/files.ts"
 import { useEstimate } from "../shared/useEstimate.ts"
 import { useForm } from "../shared/useForm.ts"
@@ -29,8 +29,7 @@ interface Input {
   readonly documents: ReadonlyArray<Document>
 }
 
-const responseOf = ({ body, error }: Exchange): Response | undefined =>
-  error === undefined ? JSON.parse(body) : undefined
+const responseOf = (exchange: Exchange) => answerOf<Response>(exchange)
 
 const formatNames: { readonly [F in Format]: string } = {
   auto: "Detect the format",

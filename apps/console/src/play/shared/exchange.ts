@@ -9,6 +9,8 @@ export interface Call {
   /** Below `/api/v1`. */
   readonly path: string
   readonly json?: Json | undefined
+  /** The JSON body as text, in place of `json`. */
+  readonly text?: string | undefined
   readonly form?:
     | {
         readonly file: File
@@ -55,7 +57,8 @@ const describe = ({ form, json, method, path }: Call): string =>
         ])
   ].join("\n")
 
-const bodyOf = ({ form, json }: Call): BodyInit | undefined => {
+const bodyOf = ({ form, json, text }: Call): BodyInit | undefined => {
+  if (text !== undefined) return text
   if (json !== undefined) return JSON.stringify(json)
   if (form === undefined) return undefined
   const data = new FormData()
@@ -74,7 +77,7 @@ export const fetchWithKey = async (call: Call, signal?: AbortSignal): Promise<Re
       method: call.method,
       headers: {
         authorization: `Bearer ${key}`,
-        ...(call.json !== undefined && { "content-type": "application/json" })
+        ...(typeof body === "string" && { "content-type": "application/json" })
       },
       ...(body !== undefined && { body }),
       ...(signal !== undefined && { signal }),
@@ -126,6 +129,13 @@ export const exchange = async (call: Call, signal?: AbortSignal): Promise<Exchan
     const failure = error instanceof ApiError ? error : unreachable()
     return { ...none, status: failure.status, ms: performance.now() - begun, error: failure }
   }
+}
+
+/** The JSON of an answer that succeeded, taken to be what the contract says. Undefined: it failed. */
+export const answerOf = <A>({ body, error }: Exchange): A | undefined => {
+  if (error !== undefined) return undefined
+  const value: unknown = JSON.parse(body)
+  return value as A
 }
 
 /** Reads the JSON of an answer, taken to be what the contract says. */

@@ -18,6 +18,8 @@ export interface Entry {
 
 const maxEntries = 100
 
+const maxJobs = 20
+
 /** The longest form that is kept, in characters of JSON. */
 const maxForm = 200_000
 
@@ -36,6 +38,7 @@ const open = (): Promise<IDBDatabase> => {
     const request = indexedDB.open(database, 1)
     request.onupgradeneeded = () => {
       request.result.createObjectStore("runs", { keyPath: "id", autoIncrement: true })
+      request.result.createObjectStore("jobs", { keyPath: "id" })
       request.result.createObjectStore("settings")
     }
     opened = settled(request)
@@ -45,7 +48,7 @@ const open = (): Promise<IDBDatabase> => {
 
 /** Uses a store. Browsers can forbid storage: then there is no history, and everything else works. */
 const withStore = async <A>(
-  name: "runs" | "settings",
+  name: "runs" | "jobs" | "settings",
   mode: IDBTransactionMode,
   otherwise: A,
   use: (store: IDBObjectStore) => Promise<A>
@@ -76,9 +79,10 @@ const clearStore = async (store: IDBObjectStore): Promise<void> => {
   await settled(store.clear())
 }
 
-/** Deletes all runs. */
+/** Deletes all runs and jobs. */
 export const clear = async (): Promise<void> => {
   await withStore("runs", "readwrite", undefined, clearStore)
+  await withStore("jobs", "readwrite", undefined, clearStore)
   changed()
 }
 
@@ -108,5 +112,35 @@ export const add = async (task: Task, form: Form, { ms, status }: Exchange): Pro
   })
   changed()
 }
+
+/** A video job that this browser submitted. */
+export interface KeptJob {
+  readonly id: string
+  /** Milliseconds. */
+  readonly at: number
+  readonly form: Form
+}
+
+/** The jobs, newest first. */
+export const listJobs = async (): Promise<ReadonlyArray<KeptJob>> => {
+  const jobs = await withStore<ReadonlyArray<KeptJob>>("jobs", "readonly", [], (store) => settled(store.getAll()))
+  return jobs.toSorted((a, b) => b.at - a.at)
+}
+
+/** Keeps a job, and forgets the oldest ones. */
+export const addJob = async (job: KeptJob): Promise<void> => {
+  if (!(await isOn())) return
+  const tooMany = (await listJobs()).slice(maxJobs - 1)
+  await withStore("jobs", "readwrite", undefined, async (store) => {
+    await settled(store.put(job))
+    for (const { id } of tooMany) await settled(store.delete(id))
+  })
+}
+
+/** Forgets a job. It goes on. */
+export const removeJob = (id: string): Promise<void> =>
+  withStore("jobs", "readwrite", undefined, async (store) => {
+    await settled(store.delete(id))
+  })
 
 onSignOut(() => void clear())

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "react"
 import type { Json } from "@model-gateway/core/unstable/CodeSamples"
 import type { Success } from "../../api/Contract.ts"
-import { ApiError, errorOf } from "../../api/http.ts"
+import { type ApiError, errorOf, jsonOf } from "../../api/http.ts"
 import { fetchWithKey } from "./exchange.ts"
 import type { Kind } from "./models.ts"
 import { useAccess } from "./useModels.ts"
@@ -20,10 +20,10 @@ const none: Estimated = { estimate: undefined, error: undefined }
 /** The form rests this long before it is estimated, in milliseconds. */
 const rest = 400
 
-const ask = async (operation: Kind, request: Json, signal: AbortSignal): Promise<Estimated> => {
-  const response = await fetchWithKey({ method: "POST", path: "/estimate", json: { operation, request } }, signal)
+const ask = async (text: string, signal: AbortSignal): Promise<Estimated> => {
+  const response = await fetchWithKey({ method: "POST", path: "/estimate", text }, signal)
   if (!response.ok) return { estimate: undefined, error: await errorOf(response) }
-  const { data }: Success<"POST /estimate"> = await response.json()
+  const { data } = await jsonOf<Success<"POST /estimate">>(response)
   return { estimate: data, error: undefined }
 }
 
@@ -31,12 +31,12 @@ const ask = async (operation: Kind, request: Json, signal: AbortSignal): Promise
 export const useEstimate = (operation: Kind, request: Json | undefined): Estimated => {
   const { label } = useAccess()
   const [estimated, setEstimated] = useState(none)
-  const text = request === undefined || label === undefined ? undefined : JSON.stringify(request)
+  const text = request === undefined || label === undefined ? undefined : JSON.stringify({ operation, request })
   useEffect(() => {
     if (text === undefined) return setEstimated(none)
     const controller = new AbortController()
     const timer = setTimeout(() => {
-      ask(operation, JSON.parse(text), controller.signal).then(
+      ask(text, controller.signal).then(
         (next) => {
           if (!controller.signal.aborted) setEstimated(next)
         },
@@ -47,6 +47,6 @@ export const useEstimate = (operation: Kind, request: Json | undefined): Estimat
       clearTimeout(timer)
       controller.abort()
     }
-  }, [operation, text])
+  }, [text])
   return estimated
 }

@@ -110,7 +110,6 @@ export const Player = ({
         {file.name}, {(file.size / 1000).toFixed(1)} kB
         {decoded !== undefined && decoded.seconds === undefined && ". This browser cannot show its waveform"}
       </p>
-      {/* oxlint-disable-next-line jsx-a11y/media-has-caption -- the transcript below is its text */}
       <audio
         ref={audio}
         src={url}

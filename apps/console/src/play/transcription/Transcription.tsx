@@ -9,6 +9,7 @@ import { ModelPicker } from "../ModelPicker.tsx"
 import type { TaskProps } from "../Playground.tsx"
 import { ProviderField } from "../Provider.tsx"
 import { onSignOut } from "../shared/access.ts"
+import { answerOf } from "../shared/exchange.ts"
 import { useEstimate } from "../shared/useEstimate.ts"
 import { useForm } from "../shared/useForm.ts"
 import { useModel } from "../shared/useModels.ts"
@@ -121,8 +122,7 @@ const Transcription = ({ initial, isShown, onOpen }: TaskProps) => {
     void run.start(call, form)
   }
   const done = run.outcome?.exchange
-  const response: Response | undefined =
-    done?.error === undefined && done !== undefined ? JSON.parse(done.body) : undefined
+  const response = done && answerOf<Response>(done)
   return (
     <Workbench
       task="transcription"
@@ -192,7 +192,7 @@ const Transcription = ({ initial, isShown, onOpen }: TaskProps) => {
           />
           <div className="bar">
             <RecordButton formats={formats} onFile={choose} />
-            <button type="button" className="end" onClick={() => void sampleFile().then(choose)}>
+            <button type="button" onClick={() => void sampleFile().then(choose)}>
               Use the sample sound
             </button>
           </div>
