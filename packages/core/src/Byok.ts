@@ -151,7 +151,13 @@ export type CreateRequest = { [Field in keyof typeof CreateRequest.Type]: Writte
 export const UpdateRequest = Schema.Struct({
   ...options,
   /** The provider's new key. It is encrypted and never returned. Default: the key stays. */
-  key: Schema.optionalKey(Secret)
+  key: Schema.optionalKey(Secret),
+  /**
+   * The place among the keys for the same provider, which are tried in ascending order: 0 to
+   * 1,000,000. Of two with the same place, the one that was created first is tried first. A new key
+   * is the last.
+   */
+  sort_order: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })))
 })
 
 /**
@@ -382,7 +388,8 @@ export interface ListOptions extends OffsetPageOptions {
 }
 
 /**
- * Stores a key of yours for a provider. Requests of the workspace use it, in the order of creation.
+ * Stores a key of yours for a provider. Requests of the workspace use it after those that are stored
+ * for the provider already.
  *
  * @example
  * ```ts

@@ -34,7 +34,7 @@ class StoredProviderKey extends Model.Class<StoredProviderKey>("ProviderKey")({
   /** The creators of the API keys that may use it. Null: all. */
   allowedUsers: Table.nullable(Table.Texts),
   /** Keys for the same provider are tried in ascending order. */
-  sortOrder: Table.constant(Table.Whole),
+  sortOrder: Table.Whole,
   createdAt: Table.constant(Table.Whole),
   updatedAt: Table.Whole
 }) {}

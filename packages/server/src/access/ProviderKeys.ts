@@ -38,6 +38,7 @@ export interface CreateProviderKey extends Table.Change<Options> {
 
 /** A change. Absent fields stay as they are. */
 export interface UpdateProviderKey extends Table.Change<Options> {
+  readonly sortOrder?: number | undefined
   readonly secret?: Redacted.Redacted<string> | undefined
 }
 

@@ -43,6 +43,7 @@ const toWire = (key: ProviderKey): Byok.ByokKey => ({
 
 const fromWire = (request: typeof Byok.UpdateRequest.Type): UpdateProviderKey => ({
   ...(request.key === undefined ? {} : { secret: Redacted.make(request.key) }),
+  ...(request.sort_order === undefined ? {} : { sortOrder: request.sort_order }),
   ...(request.name === undefined ? {} : { name: request.name }),
   ...(request.disabled === undefined ? {} : { disabled: request.disabled }),
   ...(request.is_fallback === undefined ? {} : { isFallback: request.is_fallback }),

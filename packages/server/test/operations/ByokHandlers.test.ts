@@ -8,8 +8,17 @@ import { type Ask, layer, TestGateway } from "../TestGateway.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
 import { inSet, issuePaths, post } from "../TestEnvelope.ts"
 
+/** The ids of the credentials that the providers were called with. */
+const used: Array<string> = []
+
 const offers = ["cohere", "jina"].map((name) =>
-  scripted({ name, rerank: (request) => Effect.succeed(asTheyCame(request)) })
+  scripted({
+    name,
+    rerank: (request, { id }) => {
+      used.push(id)
+      return Effect.succeed(asTheyCame(request))
+    }
+  })
 )
 
 const gateway = Effect.provide(layer({}, offers))
@@ -86,6 +95,26 @@ describe("/byok", () => {
         const answer = yield* ask(`/api/v1/byok${query}`, yield* management)
         expect(answer.status).toBe(400)
         inSet("listByokKeys", answer)
+      }
+    }).pipe(gateway)
+  )
+
+  it.live("changes the order in which the keys for a provider are tried", () =>
+    Effect.gen(function* () {
+      const [first, second] = [yield* stored(), yield* stored()]
+      const isFirst = Effect.fnUntraced(function* ({ id }: Byok.ByokKey) {
+        expect((yield* post("/api/v1/rerank", { model: "test/rank", query: "q", documents: ["a"] })).status).toBe(200)
+        expect(used.at(-1)).toContain(id)
+      })
+      yield* isFirst(first)
+      const moved = yield* decodeKey((yield* patch(first.id, { sort_order: 2 })).text)
+      expect(moved.data).toMatchObject({ sort_order: 2, label: first.label })
+      yield* isFirst(second)
+      expect((yield* patch(first.id, { sort_order: second.sort_order })).status).toBe(200)
+      yield* isFirst(first)
+      for (const sort_order of [-1, 1.5, 1_000_001]) {
+        const refused = yield* patch(first.id, { sort_order })
+        expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("sort_order")])
       }
     }).pipe(gateway)
   )
