@@ -83,7 +83,7 @@ const Facts = ({ destination }: { readonly destination: Destination }) => {
       {destination.type === "webhook" && (
         <>
           <dt>Method</dt>
-          <dd>{String(config["method"] ?? "POST")}</dd>
+          <dd>{config["method"] === "PUT" ? "PUT" : "POST"}</dd>
         </>
       )}
       <dt>Headers</dt>

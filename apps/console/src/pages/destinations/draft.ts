@@ -94,8 +94,11 @@ export const problemOfRules = (rules: string): string | undefined => {
 }
 
 /** The gateway checks the rules, and says what is wrong with them. */
-const parsedRules = (rules: string): NonNullable<Fields["filter_rules"]> | null =>
-  rules.trim() === "" ? null : JSON.parse(rules)
+const parsedRules = (rules: string) => {
+  if (rules.trim() === "") return null
+  const parsed: unknown = JSON.parse(rules)
+  return parsed as NonNullable<Fields["filter_rules"]>
+}
 
 /** As a change. */
 export const fieldsOf = (draft: Draft): Fields => ({
