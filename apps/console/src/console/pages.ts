@@ -26,7 +26,8 @@ export const pages = {
     title: "Requests",
     icon: "requests",
     search: texts("id", "view", "status", "operation", "model", "provider", "key", "user", "error_status", "live"),
-    finds: /^(?:req|gen)_/,
+    // The ids of generations are UUIDs of version 7.
+    finds: /^(?:req_|gen_|[0-9a-f]{8}-[0-9a-f]{4}-7)/,
     component: () => import("../pages/Requests.tsx")
   },
   usage: {

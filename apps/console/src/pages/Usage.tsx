@@ -119,6 +119,8 @@ const Usage = (): ReactNode => {
   const label = measures.find(([name]) => name === measure)?.[1] ?? ""
   const refused = [activity.error, totals.error].find((error) => fewEnoughFrom(error) !== undefined)
 
+  const sums = sumOf(activity.data ?? [])
+
   const rowsOf = (): ReadonlyArray<GroupRow> => {
     const earlierGroups = before.data === undefined ? undefined : byGroup(before.data, group)
     return Array.from(byGroup((measure === "p95" ? totals.data : activity.data) ?? [], group), ([name, items]) => {
@@ -188,6 +190,10 @@ const Usage = (): ReactNode => {
             ) : (
               <>
                 <div className="card">
+                  <p className="figures">
+                    <strong>{credits(sums.spend)}</strong> credits, <strong>{count(sums.requests)}</strong> requests,{" "}
+                    <strong>{percent(sums.failures / Math.max(1, sums.requests))}</strong> of them failed.
+                  </p>
                   <Chart
                     label={`${label} per ${interval}${group === undefined ? "" : ` by ${group}`}`}
                     kind={measure === "p95" ? "lines" : "bars"}
@@ -217,16 +223,10 @@ const Usage = (): ReactNode => {
                     measure={measure}
                     format={formats[measure]}
                     rows={rowsOf()}
-                    total={measure === "p95" ? undefined : sumOf(items)}
+                    total={measure === "p95" ? undefined : sums}
                     isCompared={isCompared && before.data !== undefined}
                     keyHash={search.key}
                   />
-                )}
-                {measure !== "p95" && (
-                  <p className="hint">
-                    {credits(sumOf(items).spend)} credits, {count(sumOf(items).requests)} requests,{" "}
-                    {percent(sumOf(items).failures / Math.max(1, sumOf(items).requests))} of them failed.
-                  </p>
                 )}
               </>
             )

@@ -9,6 +9,20 @@ const height = 220
 
 const colorOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
+const dayFormat = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" })
+
+/** Texts of the time axis, in UTC: hours with the day below the first one and midnight, or days. */
+const timesAt = (splits: ReadonlyArray<number>, step: number): Array<string> => {
+  if (step >= 86_400) return splits.map((at) => dayFormat.format(at * 1000))
+  return splits.map((at, index) => {
+    const clock = new Date(at * 1000).toISOString().slice(11, 16)
+    return index === 0 || at % 86_400 === 0 ? `${clock}\n${dayFormat.format(at * 1000)}` : clock
+  })
+}
+
+/** The distances of texts on the time axis, in seconds. */
+const increments = [60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800, 2_592_000]
+
 /** The sums of each series and those before it, so that bars stand on each other. */
 const stacked = (series: ChartProps["series"], length: number): Array<Array<number>> => {
   const sums = Array.from({ length }, () => 0)
@@ -27,7 +41,9 @@ const draw = (
     : series.map(({ values }) => [...values])
   const colors = series.map((_, index) => colorOf(`--series-${(index % 8) + 1}`))
   const ordered = isBars ? colors.toReversed() : colors
-  const bars = uPlot.paths.bars?.({ size: [0.8, 48], gap: 1 })
+  // A bar stands on all of its interval, so that what is dragged over is what is meant.
+  const bars = uPlot.paths.bars?.({ size: [0.85, 120], align: 1 })
+  const step = (seconds[1] ?? 0) - (seconds[0] ?? 0) || 3600
   const axis = { stroke: colorOf("--muted-solid"), grid: { stroke: colorOf("--line-solid"), width: 1 } }
   const plot = new uPlot(
     {
@@ -36,20 +52,37 @@ const draw = (
       legend: { show: false },
       tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), "Etc/UTC"),
       cursor: { y: false, drag: { x: onRange !== undefined, setScale: false } },
-      scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
-      axes: [axis, { ...axis, size: 64, values: (_, values) => values.map(format) }],
+      scales: {
+        x: { range: (_, min, max) => [min, isBars ? max + step : max] },
+        y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] }
+      },
+      axes: [
+        {
+          ...axis,
+          incrs: increments.filter((increment) => increment >= step),
+          values: (_, splits, __, ___, increment) => timesAt(splits, increment)
+        },
+        { ...axis, size: 64, values: (_, values) => values.map(format) }
+      ],
       series: [
         {},
         ...ordered.map((stroke): uPlot.Series => ({
           stroke,
           width: isBars ? 0 : 2,
-          points: { show: !isBars && times.length < 3 },
+          points: { show: !isBars && times.length < 100, size: 4 },
           ...(isBars && { fill: stroke }),
           ...(isBars && bars !== undefined && { paths: bars })
         }))
       ],
       hooks: {
-        setCursor: [(self) => onHover(self.cursor.idx ?? undefined)],
+        setCursor: [
+          (self) => {
+            const { idx, left = -1 } = self.cursor
+            if (idx == null || left < 0) return onHover(undefined)
+            const at = self.posToVal(left, "x")
+            onHover(isBars ? seconds.findLastIndex((start) => start <= at) : idx)
+          }
+        ],
         setSelect: [
           (self) => {
             const { left, width } = self.select

@@ -158,8 +158,10 @@ export const seriesOf = (
     const figures = values.map((value) => value ?? 0)
     return { name, values, size: isSum ? figures.reduce((a, b) => a + b, 0) : Math.max(0, ...figures) }
   }).toSorted((a, b) => b.size - a.size)
-  const named = all.slice(0, mostGroups).map(({ name, values }) => ({ name: nameOf(name), values }))
-  const others = all.slice(mostGroups)
+  // A group without a figure has nothing to be seen.
+  const seen = all.filter(({ size }, index) => size > 0 || index === 0)
+  const named = seen.slice(0, mostGroups).map(({ name, values }) => ({ name: nameOf(name), values }))
+  const others = seen.slice(mostGroups)
   if (!isSum || others.length === 0) return named
   const sum = times.map((_, index) => others.reduce((total, { values }) => total + (values[index] ?? 0), 0))
   return [...named, { name: `${others.length} others`, values: sum }]

@@ -13,8 +13,8 @@ export const useKeyName = (enabled = true): ((hash: string) => string) => {
   return (hash) => names.get(hash) ?? shortId(hash)
 }
 
-/** The first 1,000 guardrails. */
-export const useGuardrails = (enabled = true) => useRead("GET /guardrails", { query: { limit: 1000 } }, { enabled })
+/** The first 100 guardrails, which is what the API gives at once. */
+export const useGuardrails = (enabled = true) => useRead("GET /guardrails", { query: { limit: 100 } }, { enabled })
 
 /** The name of a guardrail, or the start of its id if it is not known. */
 export const useGuardrailName = (enabled = true): ((id: string) => string) => {

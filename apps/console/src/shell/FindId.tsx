@@ -40,7 +40,7 @@ export const FindId = () => {
       />
       {unknown && (
         <p role="alert" className="issue">
-          An id starts with req_, gen_, video_ or evt_, or is the hash of a key.
+          An id starts with req_, gen_, video_ or evt_, or is that of a generation or the hash of a key.
         </p>
       )}
     </form>

@@ -95,7 +95,7 @@ const Bars = ({ refetchInterval }: { readonly refetchInterval: number | undefine
 }
 
 const columnsOf = (keyName: (hash: string) => string): ReadonlyArray<Column<PaidRequest>> => [
-  { key: "time", title: "Time (UTC)", width: "10.5rem", cell: ({ created_at }) => <Time at={created_at} /> },
+  { key: "time", title: "Time (UTC)", width: "10rem", cell: ({ created_at }) => <Time at={created_at} /> },
   {
     key: "status",
     title: "Status",
@@ -106,28 +106,28 @@ const columnsOf = (keyName: (hash: string) => string): ReadonlyArray<Column<Paid
       </>
     )
   },
-  { key: "operation", title: "Operation", width: "7rem", cell: ({ operation }) => operation },
+  { key: "operation", title: "Operation", width: "6.5rem", cell: ({ operation }) => operation },
   {
     key: "model",
     title: "Model",
-    width: "minmax(10rem, 2fr)",
+    width: "minmax(8rem, 2fr)",
     cell: ({ model }) => <span title={model}>{model}</span>
   },
-  { key: "provider", title: "Provider", width: "minmax(6rem, 1fr)", cell: ({ provider }) => provider ?? "none" },
-  { key: "key", title: "Key", width: "minmax(7rem, 1fr)", cell: ({ key_hash }) => keyName(key_hash) },
-  { key: "cost", title: "Credits", width: "5.5rem", align: "right", cell: ({ cost }) => credits(cost) },
+  { key: "provider", title: "Provider", width: "minmax(5rem, 1fr)", cell: ({ provider }) => provider ?? "none" },
+  { key: "key", title: "Key", width: "minmax(6rem, 1fr)", cell: ({ key_hash }) => keyName(key_hash) },
+  { key: "cost", title: "Credits", width: "4.5rem", align: "right", cell: ({ cost }) => credits(cost) },
   {
     key: "duration",
     title: "Took",
-    width: "5.5rem",
+    width: "4.5rem",
     align: "right",
     cell: ({ duration_ms }) => duration(duration_ms)
   },
-  { key: "attempts", title: "Attempts", width: "4.5rem", align: "right", cell: ({ attempts }) => attempts.length },
+  { key: "attempts", title: "Tries", width: "3rem", align: "right", cell: ({ attempts }) => attempts.length },
   {
     key: "id",
     title: "Request",
-    width: "8.5rem",
+    width: "7.5rem",
     cell: ({ id, request_id }) => <code title={request_id ?? id}>{shortId(request_id ?? id)}</code>
   }
 ]

@@ -20,19 +20,19 @@ import { distinct, errorStatus, FilterExact } from "./Filters.tsx"
 export type Rejected = Item<"GET /requests/rejected">
 
 const columnsOf = (keyName: (hash: string) => string): ReadonlyArray<Column<Rejected>> => [
-  { key: "time", title: "Time (UTC)", width: "10.5rem", cell: ({ created_at }) => <Time at={created_at} /> },
-  { key: "status", title: "Status", width: "5.5rem", cell: ({ status }) => <Badge tone="bad">{status}</Badge> },
-  { key: "operation", title: "Operation", width: "8rem", cell: ({ operation }) => operation },
+  { key: "time", title: "Time (UTC)", width: "10rem", cell: ({ created_at }) => <Time at={created_at} /> },
+  { key: "status", title: "Status", width: "4rem", cell: ({ status }) => <Badge tone="bad">{status}</Badge> },
+  { key: "operation", title: "Operation", width: "6.5rem", cell: ({ operation }) => operation },
   {
     key: "message",
     title: "Message",
-    width: "minmax(14rem, 3fr)",
+    width: "minmax(12rem, 3fr)",
     cell: ({ message }) => <span title={message ?? ""}>{message}</span>
   },
   {
     key: "model",
     title: "Model",
-    width: "minmax(7rem, 1fr)",
+    width: "minmax(6rem, 1fr)",
     cell: ({ model }) => <span title={model ?? ""}>{model}</span>
   },
   {
@@ -41,18 +41,18 @@ const columnsOf = (keyName: (hash: string) => string): ReadonlyArray<Column<Reje
     width: "minmax(6rem, 1fr)",
     cell: ({ key_hash }) => (key_hash === null ? "no key" : keyName(key_hash))
   },
-  { key: "address", title: "Address", width: "8rem", cell: ({ address }) => address },
+  { key: "address", title: "Address", width: "7.5rem", cell: ({ address }) => address },
   {
     key: "omitted",
-    title: "Not listed",
-    width: "5.5rem",
+    title: "More",
+    width: "3.5rem",
     align: "right",
     cell: ({ omitted }) => (omitted === 0 ? "" : `+${count(omitted)}`)
   },
   {
     key: "id",
     title: "Request",
-    width: "8.5rem",
+    width: "7.5rem",
     cell: ({ request_id }) => <code title={request_id}>{shortId(request_id)}</code>
   }
 ]

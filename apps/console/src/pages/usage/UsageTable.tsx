@@ -122,6 +122,7 @@ export const UsageTable = ({
             key: "share",
             title: "Share",
             width: "minmax(9rem, 1fr)",
+            align: "right" as const,
             cell: (row: GroupRow) => <Share share={whole === 0 ? 0 : figureOf(row, measure) / whole} />,
             sort: (row: GroupRow) => figureOf(row, measure)
           }
