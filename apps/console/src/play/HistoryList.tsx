@@ -40,7 +40,7 @@ export const HistoryList = ({ onOpen }: { readonly onOpen: (selection: Selection
                   {entry.status === 0 ? "no answer" : entry.status}
                 </Badge>
                 <span className="history-model">
-                  {entry.task} {entry.form["model"]}
+                  {entry.task} {entry.form["model"] ?? `${entry.form["kind"]} ${entry.form["status"]}`}
                 </span>
                 <span className="hint figures">
                   {duration(entry.ms)}, {relative(new Date(entry.at).toISOString())}

@@ -22,7 +22,3 @@ export const ProviderField = ({
       onChange={onChange}
     />
   ) : null
-
-/** The field of a request. */
-export const providerOf = (provider: string): { readonly provider?: { readonly only: ReadonlyArray<string> } } =>
-  provider === "" ? {} : { provider: { only: [provider] } }

@@ -1,7 +1,7 @@
 /** The request of the form. */
 import type { Json } from "@model-gateway/core/unstable/CodeSamples"
-import { providerOf } from "../Provider.tsx"
 import type { CodeCall } from "../shared/programs.ts"
+import { providerOf } from "../shared/provider.ts"
 import type { Document } from "./documents.ts"
 
 export const defaults = {

@@ -61,11 +61,14 @@ export const abilitiesOf = ({ capabilities }: Pick<Model, "capabilities">): Read
   ...(capabilities.upscale === true ? ["upscales"] : [])
 ]
 
+/** What the list of models shows of one. */
+export type Shown = Pick<Model, "id" | "name" | "providers" | "is_free" | "pricing" | "capabilities">
+
 /** The models that match every word of a search, and the simulators of errors among them. */
-export const search = (
-  models: ReadonlyArray<Model>,
+export const search = <M extends Shown>(
+  models: ReadonlyArray<M>,
   text: string
-): { readonly models: ReadonlyArray<Model>; readonly simulators: ReadonlyArray<Model> } => {
+): { readonly models: ReadonlyArray<M>; readonly simulators: ReadonlyArray<M> } => {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const found = models.filter((model) => {
     const texts = [model.id, model.name, ...model.providers, priceOf(model), ...abilitiesOf(model)]

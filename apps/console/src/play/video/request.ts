@@ -1,8 +1,8 @@
 /** The request of the form, and what the model allows in it. */
 import type { Json } from "@model-gateway/core/unstable/CodeSamples"
-import { providerOf } from "../Provider.tsx"
 import type { VideoModel } from "../shared/models.ts"
 import type { CodeCall } from "../shared/programs.ts"
+import { providerOf } from "../shared/provider.ts"
 
 export const defaults = {
   model: "sandbox/title-card",

@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config"
+import { project, run } from "../../vitest.shared.ts"
+
+export default defineConfig({
+  test: {
+    ...project,
+    ...run,
+    // Browser tests wait for pages and for processes, which takes seconds where the machine is busy.
+    testTimeout: 120_000,
+    hookTimeout: 120_000
+  }
+})
