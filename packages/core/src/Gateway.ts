@@ -179,6 +179,7 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     rotateKey: method(Keys.rotateKey),
     deleteKey: method(Keys.deleteKey),
     createEphemeralKey: method(Keys.createEphemeralKey),
+    createEphemeralKeyFor: method(Keys.createEphemeralKeyFor),
     assignKeys: method(Guardrails.assignKeys),
     unassignKeys: method(Guardrails.unassignKeys),
     listAssignments: method(Guardrails.listAssignments),

@@ -132,7 +132,8 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     Keys.updateKeyEndpoint,
     Keys.rotateKeyEndpoint,
     Keys.deleteKeyEndpoint,
-    Keys.createEphemeralKeyEndpoint
+    Keys.createEphemeralKeyEndpoint,
+    Keys.createEphemeralKeyForEndpoint
   )
   .annotate(GroupTitle, "Keys") {}
 

@@ -601,6 +601,38 @@ export const createEphemeralKeyEndpoint = Operation.endpoint(createEphemeralKeyO
  * @category operations
  * @since 0.1.0
  */
+export const createEphemeralKeyForOperation = Operation.make("createEphemeralKeyFor", "POST", "/keys/:hash/ephemeral", {
+  access: "management key",
+  role: "operator",
+  scope: "workspace",
+  idempotency: "always",
+  success: DecodedEphemeralResponse.annotate({ httpApiStatus: 201 }),
+  error: managementErrors
+})
+
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
+export const createEphemeralKeyForEndpoint = Operation.endpoint(createEphemeralKeyForOperation, () => ({
+  success: CreatedEphemeralKey,
+  params: key,
+  // Null: the request may have no body.
+  payload: [EphemeralRequest, Schema.Null],
+  reference: {
+    summary: "Create an ephemeral key of another key",
+    example: {
+      params: exampleHash,
+      request: { expires_in: 300, operations: ["rerank"] },
+      response: { key: "mg_ek_…", expires_at: "2026-11-20T22:35:00.000Z" }
+    }
+  }
+}))
+
+/**
+ * @category operations
+ * @since 0.1.0
+ */
 export const listKeysOperation = Operation.make("listKeys", "GET", "/keys", {
   access: "management key",
   scope: "workspace",
@@ -905,6 +937,32 @@ export const rotateKey = (
   options?: CallOptions
 ): Effect.Effect<RotateResponse, Failure, GatewayClient> =>
   call(rotateKeyOperation, { ...options, params: { hash }, json: request })
+
+/**
+ * Creates an ephemeral key of an ordinary key, without the secret of that key: the management key
+ * must see its workspace. It acts and spends as the ordinary key does, as one of
+ * {@link createEphemeralKey}. A management key, an ephemeral key and one that is disabled or has
+ * expired cannot have any: 400.
+ *
+ * @example
+ * ```ts
+ * import { Gateway } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ *
+ * const trial = Effect.gen(function*() {
+ *   const gateway = yield* Gateway.Gateway
+ *   return yield* gateway.createEphemeralKeyFor("9b74c9897bac770f…", { expires_in: 300, operations: ["rerank"] })
+ * })
+ * ```
+ *
+ * @category calls
+ * @since 0.1.0
+ */
+export const createEphemeralKeyFor = (
+  hash: string,
+  request: EphemeralRequest = {}
+): Effect.Effect<EphemeralResponse, Failure, GatewayClient> =>
+  call(createEphemeralKeyForOperation, { params: { hash }, json: request })
 
 /**
  * Deletes a key permanently. The key and its ephemeral keys stop working at once.

@@ -257,6 +257,7 @@ const bodies: ReadonlyArray<
     ["2026-11-20", "2026-11-20T22:30:00", "2026-11-20T22:30:00+01:00", "soon", 0]
   ],
   ["rotateKey", {}, "grace_seconds", [0, 2_592_000, undefined], [-1, 2_592_001, 1.5, "60", null]],
+  ["createEphemeralKeyFor", {}, "expires_in", [1, 900, undefined], [0, 901, -1, 1.5, "60", null]],
   ["createEphemeralKey", {}, "expires_in", [1, 900, undefined], [0, 901, -1, 1.5, "60", null]],
   [
     "createEphemeralKey",

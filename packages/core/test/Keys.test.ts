@@ -61,7 +61,8 @@ describe("a new key", () => {
       for (const created of [
         yield* gateway.createKey({ name: "n" }),
         yield* gateway.rotateKey("h"),
-        yield* gateway.createEphemeralKey()
+        yield* gateway.createEphemeralKey(),
+        yield* gateway.createEphemeralKeyFor("h")
       ]) {
         for (const shown of [JSON.stringify(created), inspect(created, { depth: Infinity, showHidden: true })]) {
           expect(shown).not.toContain(secret)

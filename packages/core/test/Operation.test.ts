@@ -73,6 +73,7 @@ describe("the traits of the operations", () => {
     expect(needing("operator")).toEqual(
       inAnyOrder([
         "createKey",
+        "createEphemeralKeyFor",
         "updateKey",
         "rotateKey",
         "deleteKey",

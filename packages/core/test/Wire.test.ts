@@ -289,6 +289,7 @@ describe("the service's schemas decode what the client sends", () => {
     assignKeys: (client, body) => client.assignKeys("g", body),
     unassignKeys: (client, body) => client.unassignKeys("g", body),
     createEphemeralKey: (client, body) => client.createEphemeralKey(body),
+    createEphemeralKeyFor: (client, body) => client.createEphemeralKeyFor("h", body),
     createKey: (client, body) => client.createKey(body),
     updateKey: (client, body) => client.updateKey("h", body),
     rotateKey: (client, body) => client.rotateKey("h", body),

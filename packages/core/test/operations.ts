@@ -142,6 +142,13 @@ export const operations = {
     "ordinary key",
     (client) => client.createEphemeralKey()
   ],
+  createEphemeralKeyFor: [
+    "POST /api/v1/keys/:hash/ephemeral",
+    201,
+    managing,
+    "management key",
+    (client) => client.createEphemeralKeyFor("hash")
+  ],
   createKey: ["POST /api/v1/keys", 201, managing, "management key", (client) => client.createKey({ name: "n" })],
   listKeys: ["GET /api/v1/keys", 200, managing, "management key", (client) => client.listKeys()],
   getKey: ["GET /api/v1/keys/:hash", 200, managing, "management key", (client) => client.getKey("hash"), "data"],

@@ -121,6 +121,20 @@ const cannotChange = invalid(
   "an ephemeral key has the properties of its parent. Change the parent, or delete the ephemeral key."
 )
 
+const ofParent = (message: string, reason: string) => invalid([{ path: "hash", message }], reason)
+
+const expectedOrdinary = "Expected the hash of an ordinary key"
+
+const notOfEphemeral = ofParent(expectedOrdinary, "an ephemeral key has no ephemeral keys. Name its parent.")
+
+const notOfManagement = ofParent(
+  expectedOrdinary,
+  "a management key has no ephemeral keys, because it cannot spend. Name an ordinary key."
+)
+
+const notUsable = (reason: string) =>
+  ofParent("Expected the hash of a key that can be used", `the key cannot be used: ${reason}.`)
+
 const descendantToWire = (
   { ephemeral, parent }: Descendant,
   listedParent: typeof Keys.Key.Type
@@ -295,6 +309,28 @@ const make = Effect.gen(function* () {
     const limits = { operations: request?.operations, ownFiles: request?.own_files }
     const created = yield* orUnavailable(ephemerals.create(key, lifetime, limits))
     return { key: created.plain, expires_at: Timestamp.fromMillis(created.ephemeral.expiresAt) }
+  })
+
+  /** As {@link createEphemeral}, of a key that the caller sees. */
+  const createEphemeralFor = Effect.fnUntraced(function* (
+    hash: string,
+    request: typeof Keys.EphemeralRequest.Type | null
+  ) {
+    if ((yield* findEphemeral(hash)) !== null) return yield* notOfEphemeral
+    const parent = yield* found((yield* currentCaller).key.organizationId, hash)
+    yield* Permission.check(parent.workspaceId, missing)
+    if (parent.isManagement) return yield* notOfManagement
+    if (parent.disabled) return yield* notUsable("it is disabled")
+    const now = yield* Clock.currentTimeMillis
+    if (parent.expiresAt !== null && parent.expiresAt <= now) return yield* notUsable("it has expired")
+    const { expires_in, operations, own_files } = request ?? {}
+    const after = ({ expires_at }: typeof Keys.EphemeralResponse.Type) => ({
+      expires_at,
+      expires_in,
+      operations,
+      own_files
+    })
+    return yield* audited({ kind: "key", id: parent.hash, after }, createEphemeral(parent, request))
   })
 
   const listOrdinary = Effect.fnUntraced(function* (filter: KeyFilter, range: Page.OffsetRequest) {
@@ -472,7 +508,7 @@ const make = Effect.gen(function* () {
     return { deleted: true as const }
   })
 
-  return { create, createEphemeral, callerKey, list, get, update, rotate, remove }
+  return { create, createEphemeral, createEphemeralFor, callerKey, list, get, update, rotate, remove }
 })
 
 /** The `keys` group of the contract. */
@@ -483,6 +519,7 @@ export const layer = RequestServices.group(make, (keys) =>
       .handle("createEphemeralKey", ({ payload }) =>
         Effect.flatMap(keys.callerKey, (key) => keys.createEphemeral(key, payload))
       )
+      .handle("createEphemeralKeyFor", ({ params, payload }) => keys.createEphemeralFor(params.hash, payload))
       .handle("listKeys", ({ query }) => keys.list(query))
       .handle("getKey", ({ params }) => keys.get(params.hash))
       .handle("updateKey", ({ params, payload }) => keys.update(params.hash, payload))

@@ -52,6 +52,7 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
       yield* change(`/workspaces/${own}`, { name: "v" })
       yield* send("/workspaces/audited/credits", { amount: 2, note: "gift" })
       const hash = named(yield* send("/keys", { name: "k", limit: 5 }))
+      yield* send(`/keys/${hash}/ephemeral`, { expires_in: 60, operations: ["rerank"] })
       yield* change(`/keys/${hash}`, { name: "l", disabled: true })
       yield* send(`/keys/${hash}/rotate`, { grace_seconds: 60 })
       const guardrail = named(yield* send("/guardrails", { name: "g" }))
@@ -119,6 +120,12 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
         before: { name: "k", disabled: false },
         after: { name: "l", disabled: true }
       })
+      expect(entryOf("createEphemeralKeyFor")).toMatchObject({
+        target_kind: "key",
+        target_id: hash,
+        before: null,
+        after: { expires_in: 60, operations: ["rerank"] }
+      })
       const rotated = entryOf("rotateKey")
       expect(rotated).toMatchObject({ target_id: hash, after: { grace_seconds: 60 } })
       expect([rotated?.before, rotated?.after].map((fields) => Object.keys(fields ?? {}).toSorted())).toEqual([
@@ -147,7 +154,7 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
 
       // No secret that an answer showed once, or that a request had.
       const log = JSON.stringify(data)
-      const secrets = texts.flatMap((text) => text.match(/mg_[sm]k_\w{20,}|whsec_[\w+/=]+/g) ?? [])
+      const secrets = texts.flatMap((text) => text.match(/mg_[sme]k_\w{20,}|whsec_[\w+/=]+/g) ?? [])
       expect(secrets.length).toBeGreaterThanOrEqual(3)
       for (const secret of [...secrets, "header-secret", "provider-secret"]) {
         expect([secret, log.includes(secret)]).toEqual([secret, false])

@@ -3,7 +3,7 @@ import { Effect, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { ConsoleLinks } from "../../src/console/ConsoleLinks.ts"
-import { envelopeOf } from "../TestEnvelope.ts"
+import { envelopeOf, post } from "../TestEnvelope.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { cookieOf, failureOf, page, pageHeaders, signIn } from "./TestConsole.ts"
 
@@ -216,6 +216,27 @@ it.layer(layer({ wireNames: "openrouter", corsOrigins: ["https://app.example"] }
       expect((yield* page("/console/api/rerank", { cookie, body: {} })).status).toBe(403)
       expect((yield* page("/console/api/no-such", { cookie })).status).toBe(404)
       expect((yield* page("/console/api/keys", { cookie, method: "PUT" })).status).toBe(405)
+    })
+  )
+
+  it.effect("gets an ephemeral key for a key that it sees, with the role operator", () =>
+    Effect.gen(function* () {
+      const { ask, workspace } = yield* TestGateway
+      const { key: parent } = yield* (yield* KeyStore).create({
+        organizationId: workspace.organizationId,
+        workspaceId: workspace.id,
+        name: "for the playground"
+      })
+      const path = `/console/api/keys/${parent.hash}/ephemeral`
+      const cookie = yield* signIn({ token: yield* link("operator") })
+      const made = yield* page(path, { cookie, body: { expires_in: 60, operations: ["rerank"] } })
+      expect(made.status).toBe(201)
+      const { key } = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ key: Schema.String })))(made.text)
+      const rerank = { model: "sandbox/bm25", query: "tea", documents: ["green tea"] }
+      expect((yield* post("/api/v1/rerank", rerank, { key })).status).toBe(200)
+      expect((yield* ask("/api/v1/videos", { key })).status).toBe(403)
+      const viewer = yield* signIn({ token: yield* link("viewer") })
+      expect((yield* page(path, { cookie: viewer, body: {} })).status).toBe(403)
     })
   )
 

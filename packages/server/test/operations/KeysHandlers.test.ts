@@ -20,6 +20,51 @@ const many = Schema.decodeUnknownSync(Schema.fromJsonString(ListResponse))
 const record = Schema.decodeUnknownSync(Schema.fromJsonString(KeyResponse), { onExcessProperty: "error" })
 
 it.layer(layer({ freeDailyRequests: 7 }), { excludeTestServices: true })("/keys", (it) => {
+  it.effect("makes an ephemeral key of an ordinary key without its secret, and of no other", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: manager } = yield* TestGateway
+      const make = (hash: string, body: object = {}) => post(`${path}/${hash}/ephemeral`, body, { key: manager })
+      const create = (request: object) =>
+        Effect.map(post(path, { name: "k", ...request }, { key: manager }), ({ text }) => created(text))
+      const { data } = yield* create({})
+      const answer = yield* make(data.hash, { expires_in: 60 })
+      expect(answer.status).toBe(201)
+      const { expires_at, key } = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.toEncoded(EphemeralResponse)))(
+        answer.text
+      )
+      const lifetime = Date.parse(expires_at) - Date.now()
+      expect([lifetime > 0, lifetime <= 60_000]).toEqual([true, true])
+      expect(record((yield* ask("/api/v1/key", { key })).text).data.label).toMatch(/^mg_ek_/)
+      const listed = many((yield* ask(`${path}?parent_hash=${data.hash}`, { key: manager })).text)
+      expect(listed.data.map(({ parent_hash }) => parent_hash)).toEqual([data.hash])
+
+      const refusal = (hash: string) =>
+        Effect.map(make(hash), (refused) => [refused.status, issuePaths(refused), envelopeOf(refused).error.message])
+      const wrong = "invalid request parameters: "
+      expect(yield* refusal(listed.data[0]?.hash ?? "")).toEqual([
+        400,
+        ["hash"],
+        `${wrong}an ephemeral key has no ephemeral keys. Name its parent.`
+      ])
+      const management = yield* create({ is_management_key: true })
+      expect(yield* refusal(management.data.hash)).toEqual([
+        400,
+        ["hash"],
+        `${wrong}a management key has no ephemeral keys, because it cannot spend. Name an ordinary key.`
+      ])
+      yield* post(`${path}/${data.hash}`, { disabled: true }, { key: manager, method: "PATCH" })
+      expect(yield* refusal(data.hash)).toEqual([400, ["hash"], `${wrong}the key cannot be used: it is disabled.`])
+      expect((yield* make("f".repeat(64))).status).toBe(404)
+      // A key that is restricted to another workspace does not learn that it exists.
+      const elsewhere = yield* post("/api/v1/workspaces", { name: "w", slug: "elsewhere" }, { key: manager })
+      const { id } = Schema.decodeUnknownSync(
+        Schema.fromJsonString(Schema.Struct({ data: Schema.Struct({ id: Schema.String }) }))
+      )(elsewhere.text).data
+      const other = yield* create({ is_management_key: true, role: "operator", workspace_ids: [id] })
+      expect((yield* post(`${path}/${data.hash}/ephemeral`, {}, { key: other.key })).status).toBe(404)
+    })
+  )
+
   it.effect("makes a key that works, shows it once, changes it and deletes it [spec A2]", () =>
     Effect.gen(function* () {
       const { ask, managementKey: manager, workspace } = yield* TestGateway
