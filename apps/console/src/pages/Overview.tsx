@@ -21,7 +21,7 @@ import { intervalOf } from "../shell/range.ts"
 import { useScope, useSetFrame } from "../shell/navigation.ts"
 import { PageLink } from "../shell/PageLink.tsx"
 import { Attention } from "./overview/Attention.tsx"
-import { useCreditsLeft } from "./overview/credits.ts"
+import { rateDays, useCreditsLeft, useSpendPerDay } from "./overview/credits.ts"
 import "./overview/overview.css"
 
 /**
@@ -67,6 +67,7 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
   const { detailed, interval, models, range, span } = figures
   const items = models.data
   const left = useCreditsLeft()
+  const perDay = useSpendPerDay().data?.all ?? 0
   const times = timesOf(span, interval)
   const sums = items === undefined ? undefined : sumOf(items)
   const per = (figure: Parameters<typeof courseOf>[2]) =>
@@ -75,7 +76,6 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
   const failures = per((item) => item.failed_requests)
   const p95 = detailed.whole.data?.[0]?.duration_p95_ms
   const days = range.length / 86_400_000
-  const perDay = sums === undefined ? 0 : sums.spend / Math.max(days, 1 / 24)
   const slow = detailed.course.data
   return (
     <div className="tiles">
@@ -122,8 +122,8 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
               : left <= 0
                 ? "Requests that cost something are refused"
                 : perDay > 0
-                  ? `for ${daysOf(left / perDay)} at the rate of this range`
-                  : "nothing was spent in this range"
+                  ? `for ${daysOf(left / perDay)} at the rate of the last ${rateDays} days`
+                  : `nothing was spent in the last ${rateDays} days`
           }
         >
           {left === undefined ? "…" : credits(left)}
@@ -295,8 +295,6 @@ const SpendByModel = ({ figures: { interval, models, span } }: { readonly figure
 
 const Overview = (): ReactNode => {
   const figures = useFigures()
-  const perDay =
-    figures.models.data === undefined ? 0 : sumOf(figures.models.data).spend / (figures.range.length / 86_400_000)
   return (
     <>
       {figures.latestFrom !== undefined && (
@@ -308,7 +306,7 @@ const Overview = (): ReactNode => {
       <Tiles figures={figures} />
       <div className="overview">
         <SpendByModel figures={figures} />
-        <Attention perDay={perDay} />
+        <Attention />
       </div>
       <div className="columns">
         <TopKeys figures={figures} />

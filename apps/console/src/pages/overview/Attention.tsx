@@ -12,7 +12,7 @@ import { useScope } from "../../shell/navigation.ts"
 import { PageLink } from "../../shell/PageLink.tsx"
 import { useReadiness } from "../../shell/readiness.ts"
 import { useWorkspaceName, useWorkspaces } from "../../shell/WorkspacePicker.tsx"
-import { useCredits, useCreditsLeft } from "./credits.ts"
+import { rateDays, useCredits, useSpendPerDay } from "./credits.ts"
 
 /** The share of a budget above which it is shown. */
 const nearlyUsed = 0.8
@@ -95,26 +95,40 @@ const providerMatters = (data: NonNullable<ReturnType<typeof useHealth>["data"]>
   return [...few(open, <PageLink page="providers">all providers</PageLink>), ...credentials]
 }
 
-const creditMatters = (left: number, perDay: number, workspace: string | undefined): ReadonlyArray<Matter> => {
-  const link = (
-    <PageLink page="workspaces" search={{ id: workspace }}>
-      {credits(left)} credits
-    </PageLink>
-  )
-  if (left <= 0) return [{ key: "credits", tone: "bad", word: "Empty", text: <>No credits are left: {link}</> }]
-  if (perDay <= 0 || left / perDay > soon / day) return []
-  return [
-    {
-      key: "credits",
-      tone: "warning",
-      word: "Low",
+type Workspaces = NonNullable<ReturnType<typeof useWorkspaces>["data"]>["data"]
+
+/** The workspaces whose credits end soon, the one that ends first at the top. */
+const creditMatters = (
+  workspaces: Workspaces,
+  perDay: ReadonlyMap<string, number>,
+  shown: string | undefined
+): ReadonlyArray<Matter> => {
+  const ending = workspaces
+    .filter(({ id }) => shown === undefined || shown === id)
+    .flatMap(({ credits: left, id, name }) => {
+      const rate = perDay.get(id) ?? 0
+      const days = rate === 0 ? Number.POSITIVE_INFINITY : left / rate
+      return days * day > soon ? [] : [{ id, name, left, days }]
+    })
+    .toSorted((a, b) => a.days - b.days)
+  return few(
+    ending.map(({ days, id, left, name }): Matter => ({
+      key: `credits ${id}`,
+      tone: left <= 0 ? "bad" : "warning",
+      word: left <= 0 ? "No credits" : "Low credits",
       text: (
         <>
-          {link} are left, for {Math.max(1, Math.floor((left / perDay) * 24))} hours at the rate of this range
+          <PageLink page="workspaces" search={{ id }}>
+            {name}
+          </PageLink>{" "}
+          has {credits(left)} credits left
+          {left > 0 &&
+            `, for ${days < 2 ? `${Math.floor(days * 24)} hours` : `${Math.floor(days)} days`} at the rate of the last ${rateDays} days`}
         </>
       )
-    }
-  ]
+    })),
+    <PageLink page="workspaces">all workspaces</PageLink>
+  )
 }
 
 const keyMatters = (
@@ -218,13 +232,14 @@ const useFailedDeliveries = () => {
   })
 }
 
-export const Attention = ({ perDay }: { /** What is spent per day, in credits. */ readonly perDay: number }) => {
+export const Attention = () => {
   const { workspace } = useScope()
   const workspaceName = useWorkspaceName()
   const now = Date.now()
   const health = useHealth()
   const money = useCredits()
-  const left = useCreditsLeft()
+  const perDay = useSpendPerDay()
+  const workspaces = useWorkspaces()
   const keys = useKeys()
   const guardrails = useGuardrails()
   const deliveries = useFailedDeliveries()
@@ -248,7 +263,7 @@ export const Attention = ({ perDay }: { /** What is spent per day, in credits. *
         ]
   )
   const failed = deliveries.flatMap(({ data }): ReadonlyArray<Matter> => {
-    const recent = data?.data.filter(({ created_at }) => now - Date.parse(created_at) < soon) ?? []
+    const recent = data?.data.filter(({ finished_at }) => now - Date.parse(finished_at ?? "") < soon) ?? []
     if (data === undefined || recent.length === 0) return []
     const number = recent.length === 100 ? "100 or more" : count(recent.length)
     return [
@@ -271,7 +286,7 @@ export const Attention = ({ perDay }: { /** What is spent per day, in credits. *
   const matters: ReadonlyArray<Matter> = [
     ...parts,
     ...(health.data === undefined ? [] : providerMatters(health.data)),
-    ...(left === undefined ? [] : creditMatters(left, perDay, workspace)),
+    ...(perDay.data === undefined ? [] : creditMatters(workspaces.data?.data ?? [], perDay.data.of, workspace)),
     ...(keys.data === undefined ? [] : keyMatters(keys.data, workspace, now)),
     ...(guardrails.data === undefined ? [] : guardrailMatters(guardrails.data)),
     ...failed,
@@ -295,6 +310,8 @@ export const Attention = ({ perDay }: { /** What is spent per day, in credits. *
   const reads = [
     ["The providers", health],
     ["The credits", money],
+    ["The spend per day", perDay],
+    ["The workspaces", workspaces],
     ["The keys", keys],
     ["The guardrails", guardrails],
     ["The reservations", abandoned],

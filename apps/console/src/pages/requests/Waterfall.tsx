@@ -36,37 +36,54 @@ export const Waterfall = ({ request }: { readonly request: PaidRequest }) => {
   const inProviders = bars.reduce((sum, { length }) => sum + length, 0)
   const isOfVideo = bars.some(({ attempt }) => attempt.started_at !== undefined)
   if (bars.length === 0) return <p className="hint">No provider was tried.</p>
+  // On narrow screens the styles make a list of the table, which takes its roles away.
   return (
     <div className="waterfall-frame">
-      <table className="waterfall">
-        <thead>
-          <tr>
-            <th scope="col">Provider</th>
-            <th scope="col">Outcome</th>
-            <th scope="col">Billed</th>
-            <th scope="col">Started</th>
-            <th scope="col">Took</th>
-            <th scope="col" className="waterfall-time">
+      <table className="waterfall" role="table">
+        <thead role="rowgroup">
+          <tr role="row">
+            <th scope="col" role="columnheader">
+              Provider
+            </th>
+            <th scope="col" role="columnheader">
+              Outcome
+            </th>
+            <th scope="col" role="columnheader">
+              Billed
+            </th>
+            <th scope="col" role="columnheader">
+              Started
+            </th>
+            <th scope="col" role="columnheader">
+              Took
+            </th>
+            <th scope="col" role="columnheader" className="waterfall-time">
               0 to {duration(whole)}
             </th>
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {bars.map(({ attempt, length, start }, index) => (
-            <tr key={index}>
-              <th scope="row">{attempt.provider}</th>
-              <td>
+            <tr key={index} role="row">
+              <th scope="row" role="rowheader">
+                {attempt.provider}
+              </th>
+              <td role="cell">
                 <Badge tone={toneOf(attempt.outcome)}>
                   {wordsOf(attempt.outcome)} {attempt.status}
                 </Badge>
               </td>
-              <td>
+              <td role="cell">
                 {billed[attempt.billed] ?? attempt.billed}
                 {attempt.is_byok === true && ", caller's key"}
               </td>
-              <td className="right">+{duration(start)}</td>
-              <td className="right">{duration(length)}</td>
-              <td className="waterfall-time">
+              <td role="cell" className="right">
+                +{duration(start)}
+              </td>
+              <td role="cell" className="right">
+                {duration(length)}
+              </td>
+              <td role="cell" className="waterfall-time">
                 <span
                   className={`waterfall-bar ${toneOf(attempt.outcome)}`}
                   style={{ marginLeft: `${(start / whole) * 100}%`, width: `max(2px, ${(length / whole) * 100}%)` }}
