@@ -5,6 +5,7 @@ import { CliConfig, Command, Flag, GlobalFlag, TerminalCapabilities } from "effe
 import * as Bundle from "./bundle/index.ts"
 import * as Capacity from "./capacity/index.ts"
 import * as Client from "./client/index.ts"
+import * as ConsolePages from "./console/index.ts"
 import * as Databases from "./databases/index.ts"
 import * as Endurance from "./endurance/index.ts"
 import * as Objects from "./objects/index.ts"
@@ -110,6 +111,13 @@ const start = Command.make("start", { quick, against }, ({ against, quick }) =>
   )
 )
 
+const pages = Command.make("console", { quick }, ({ quick }) => printJudged([() => ConsolePages.run(quick)])).pipe(
+  Command.withDescription(
+    "Measures the size of each page of the console and the playground, and their first paint on a slow phone (a minute). " +
+      "Fails if a bound is exceeded."
+  )
+)
+
 const workers = Command.make(
   "workers",
   { quick },
@@ -133,7 +141,7 @@ const bench = Command.make(
   })
 ).pipe(
   Command.withDescription("Compares the client and the service with peers. The commands measure more."),
-  Command.withSubcommands([databases, usage, objects, upstream, start, endurance, workers, capacity])
+  Command.withSubcommands([databases, usage, objects, upstream, start, endurance, workers, capacity, pages])
 )
 
 Command.run(bench, { version: "0.0.0" }).pipe(
