@@ -16,7 +16,7 @@ import { usePageSearch, useScope, useSetFrame, useSetSearch } from "../shell/nav
 import { actions, actionText } from "./audit/actions.ts"
 import { type Entry, summaryOf } from "./audit/difference.ts"
 import { EntryDetails } from "./audit/EntryDetails.tsx"
-import { Target } from "./audit/Target.tsx"
+import { Target, useTargetName } from "./audit/Target.tsx"
 import "./audit/audit.css"
 
 type Filter = Omit<Query<"GET /audit">, "after" | "limit">
@@ -91,6 +91,7 @@ const AuditLog = () => {
   const set = useSetSearch("audit")
   const setFrame = useSetFrame()
   const { range } = useScope()
+  const targetName = useTargetName()
   const filter: Filter = {
     actor: search.actor,
     action: search.action,
@@ -177,7 +178,7 @@ const AuditLog = () => {
                 {
                   key: "actor",
                   title: "Who",
-                  width: "minmax(8rem, 1fr)",
+                  width: "minmax(10rem, 1fr)",
                   cell: ({ actor, actor_label }) => <Actor actor={actor} label={actor_label} />
                 },
                 {
@@ -190,7 +191,7 @@ const AuditLog = () => {
                   key: "target",
                   title: "Target",
                   width: "minmax(11rem, 1.2fr)",
-                  cell: (entry) => <Target of={entry} />
+                  cell: (entry) => <Target of={entry} name={targetName(entry)} />
                 },
                 {
                   key: "change",

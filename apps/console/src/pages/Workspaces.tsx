@@ -1,6 +1,7 @@
 /** Workspaces: their credits, what they spend, and for how long the credits last. */
 import { type ReactNode, useState } from "react"
 import { useMay, useOffsetPages, useRead } from "../api/hooks.ts"
+import { spanOf, useActivity } from "../parts/activity.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { count, credits } from "../parts/format.ts"
 import { Icon } from "../parts/Icon.tsx"
@@ -15,14 +16,13 @@ import { CreateWorkspace } from "./workspaces/WorkspaceForm.tsx"
 const day = 86_400_000
 
 /** What each workspace spent on the whole days of a range, and how many days that is. */
-const useSpend = ({ from, to }: Range) => {
+const useSpend = (range: Range) => {
+  const { from, to } = range
   const start = Math.floor(Date.parse(from) / day) * day
-  const spend = useRead("GET /activity", {
-    query: { interval: "day", group_by: "workspace", from: new Date(start).toISOString(), to }
-  })
+  const spend = useActivity({ interval: "day", group_by: "workspace", ...spanOf(range, "day") })
   const end = to === undefined ? Date.now() : Math.min(Date.now(), Math.ceil(Date.parse(to) / day) * day)
   const sums = new Map<string, number>()
-  for (const { usage, workspace_id = "" } of spend.data?.data ?? []) {
+  for (const { usage, workspace_id = "" } of spend.data ?? []) {
     sums.set(workspace_id, (sums.get(workspace_id) ?? 0) + usage)
   }
   const days = (end - start) / day
@@ -67,7 +67,7 @@ const Workspaces = (): ReactNode => {
     <>
       <div className="bar">
         <p className="hint">
-          Spend is that of the whole days (UTC) of the range. Credits last as long as that goes on.
+          Spend is that of the whole days (UTC) of the range. How long credits last assumes that it goes on so.
         </p>
         {mayCreate && (
           <button type="button" className="primary end" onClick={() => setCreating(true)}>
@@ -105,12 +105,7 @@ const Workspaces = (): ReactNode => {
                   key: "slug",
                   title: "Slug",
                   width: "minmax(9rem, 1fr)",
-                  cell: ({ is_default, slug }) => (
-                    <>
-                      <code>{slug}</code>
-                      {is_default && <span className="hint"> default</span>}
-                    </>
-                  )
+                  cell: ({ slug }) => <code>{slug}</code>
                 },
                 {
                   key: "credits",

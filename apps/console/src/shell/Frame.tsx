@@ -16,6 +16,7 @@ import { WorkspacePicker } from "./WorkspacePicker.tsx"
 
 const Navigation = ({ onGo }: { readonly onGo: () => void }) => (
   <nav aria-label="Console">
+    <div className="mark">Model gateway</div>
     {groups.map(([title, names]) => (
       <div key={title}>
         {title !== "" && <h2>{title}</h2>}
@@ -99,7 +100,6 @@ export const Frame = () => {
         Skip to the page
       </a>
       <div className="side">
-        <div className="mark">Model gateway</div>
         <Navigation onGo={() => setDrawer(false)} />
       </div>
       <button type="button" className="scrim" aria-label="Close the navigation" onClick={() => setDrawer(false)} />

@@ -1,6 +1,7 @@
 /** Links to what an id identifies, with its name. */
-import { useOffsetPages, useRead } from "../api/hooks.ts"
+import { useRead } from "../api/hooks.ts"
 import { shortId } from "../parts/format.ts"
+import { useGuardrails } from "../parts/names.ts"
 import { PageLink } from "./PageLink.tsx"
 
 /** A key by its hash. Without a name, the name is read. */
@@ -13,14 +14,11 @@ export const KeyLink = ({ hash, name }: { readonly hash: string; readonly name?:
   )
 }
 
-/** The first 100 guardrails, which is what the API gives at once. */
-export const useGuardrails = () => useOffsetPages("GET /guardrails", { query: { limit: 100 } })
-
 /** A guardrail by its id. */
 export const GuardrailLink = ({ id }: { readonly id: string }) => {
-  const { rows } = useGuardrails()
-  const known = rows?.find((guardrail) => guardrail.id === id)
-  const isUnknown = rows !== undefined && known === undefined
+  const all = useGuardrails().data?.data
+  const known = all?.find((guardrail) => guardrail.id === id)
+  const isUnknown = all !== undefined && known === undefined
   const { data } = useRead("GET /guardrails/:id", { params: { id } }, { enabled: isUnknown })
   return (
     <PageLink page="guardrails" search={{ id }}>

@@ -8,7 +8,7 @@ import { Actor } from "../../shell/Links.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
 import { actionText } from "./actions.ts"
 import { differencesOf, type Entry } from "./difference.ts"
-import { NamedTarget } from "./Target.tsx"
+import { Target, useTargetName } from "./Target.tsx"
 
 const Differences = ({ of }: { readonly of: Entry }) => {
   const differences = differencesOf(of)
@@ -39,44 +39,47 @@ const Differences = ({ of }: { readonly of: Entry }) => {
   )
 }
 
-const Facts = ({ of }: { readonly of: Entry }) => (
-  <>
-    <dl className="facts">
-      <dt>When</dt>
-      <dd>
-        <Time at={of.created_at} /> UTC
-      </dd>
-      <dt>Who</dt>
-      <dd>
-        <Actor actor={of.actor} label={of.actor_label} />{" "}
-        <span className="hint">
-          {of.actor_label}, {of.actor_role}
-        </span>
-      </dd>
-      <dt>From</dt>
-      <dd>{of.address ?? "The machine of the database"}</dd>
-      <dt>What</dt>
-      <dd>
-        {actionText(of.action)} <code className="hint">{of.action}</code>
-      </dd>
-      <dt>Target</dt>
-      <dd>
-        <NamedTarget of={of} />
-      </dd>
-      <dt>Request</dt>
-      <dd>{of.request_id === "" ? "None" : <Id id={of.request_id} what="the request id" full />}</dd>
-    </dl>
-    <div className="bar">
-      <PageLink page="audit" className="button" search={{ target: of.target_id }}>
-        All changes of it
-      </PageLink>
-      <PageLink page="audit" className="button" search={{ actor: of.actor }}>
-        All changes by them
-      </PageLink>
-    </div>
-    <Differences of={of} />
-  </>
-)
+const Facts = ({ of }: { readonly of: Entry }) => {
+  const targetName = useTargetName()
+  return (
+    <>
+      <dl className="facts">
+        <dt>When</dt>
+        <dd>
+          <Time at={of.created_at} /> UTC
+        </dd>
+        <dt>Who</dt>
+        <dd>
+          <Actor actor={of.actor} label={of.actor_label} />{" "}
+          <span className="hint">
+            {of.actor_label}, {of.actor_role}
+          </span>
+        </dd>
+        <dt>From</dt>
+        <dd>{of.address ?? "The machine of the database"}</dd>
+        <dt>What</dt>
+        <dd>
+          {actionText(of.action)} <code className="hint">{of.action}</code>
+        </dd>
+        <dt>Target</dt>
+        <dd>
+          <Target of={of} name={targetName(of)} />
+        </dd>
+        <dt>Request</dt>
+        <dd>{of.request_id === "" ? "None" : <Id id={of.request_id} what="the request id" full />}</dd>
+      </dl>
+      <div className="bar">
+        <PageLink page="audit" className="button" search={{ target: of.target_id }}>
+          All changes of it
+        </PageLink>
+        <PageLink page="audit" className="button" search={{ actor: of.actor }}>
+          All changes by them
+        </PageLink>
+      </div>
+      <Differences of={of} />
+    </>
+  )
+}
 
 /** An id begins with the milliseconds of its entry, as a UUID of version 7 does. */
 const aroundOf = (id: string): { readonly from: string; readonly to: string } | undefined => {

@@ -1,8 +1,9 @@
 /** What a change was about, as a link to its page. */
 import type { ReactNode } from "react"
 import { shortId } from "../../parts/format.ts"
-import { KeyLink } from "../../shell/Links.tsx"
+import { useGuardrailName, useKeyName } from "../../parts/names.ts"
 import { PageLink } from "../../shell/PageLink.tsx"
+import { useWorkspaces } from "../../shell/WorkspacePicker.tsx"
 import type { Entry } from "./difference.ts"
 
 const kinds: Readonly<Record<string, string>> = {
@@ -17,10 +18,18 @@ const kinds: Readonly<Record<string, string>> = {
   alert: "Alert"
 }
 
-/** Its name as the entry has it, or else the start of its id. */
-const nameOf = ({ after, before, target_id }: Entry): string => {
-  const name = after?.["name"] ?? before?.["name"]
-  return typeof name === "string" ? name : shortId(target_id)
+/** The name of a target: as the entry has it, else as it is now, else the start of its id. */
+export const useTargetName = (): ((entry: Entry) => string) => {
+  const keyName = useKeyName()
+  const guardrailName = useGuardrailName()
+  const workspaces = useWorkspaces().data?.data
+  return ({ after, before, target_id, target_kind }) => {
+    const name = after?.["name"] ?? before?.["name"]
+    if (typeof name === "string") return name
+    if (target_kind === "key") return keyName(target_id)
+    if (target_kind === "guardrail") return guardrailName(target_id)
+    return workspaces?.find(({ id }) => id === target_id)?.name ?? shortId(target_id)
+  }
 }
 
 const linkOf = ({ target_id: id, target_kind }: Entry, name: ReactNode): ReactNode => {
@@ -76,20 +85,8 @@ const linkOf = ({ target_id: id, target_kind }: Entry, name: ReactNode): ReactNo
   }
 }
 
-export const Target = ({ of }: { readonly of: Entry }) => (
+export const Target = ({ name, of }: { readonly of: Entry; readonly name: string }) => (
   <>
-    {kinds[of.target_kind] ?? of.target_kind} {linkOf(of, nameOf(of))}
+    {kinds[of.target_kind] ?? of.target_kind} {linkOf(of, name)}
   </>
 )
-
-/** The same, with the name that a key has now if the entry has none. */
-export const NamedTarget = ({ of }: { readonly of: Entry }) => {
-  const isGone = of.after === null
-  return of.target_kind === "key" && !isGone ? (
-    <>
-      Key <KeyLink hash={of.target_id} />
-    </>
-  ) : (
-    <Target of={of} />
-  )
-}

@@ -5,7 +5,7 @@ import { FilterText } from "../../parts/Filter.tsx"
 import { count } from "../../parts/format.ts"
 import { FormDialog } from "../../parts/FormDialog.tsx"
 import { Loaded } from "../../parts/Loaded.tsx"
-import { useGuardrails } from "../../shell/Links.tsx"
+import { useGuardrails } from "../../parts/names.ts"
 import { useWorkspaceName } from "../../shell/WorkspacePicker.tsx"
 import type { Key } from "../keys/Key.tsx"
 import type { Guardrail } from "./GuardrailForm.tsx"
@@ -19,7 +19,7 @@ export const AssignKeys = ({ of, onClose }: { readonly of: Guardrail; readonly o
   const [search, setSearch] = useState<string>()
   const [chosen, setChosen] = useState<ReadonlyMap<string, Key>>(new Map())
   const keys = useRead("GET /keys", { query: { search, limit: listed } })
-  const guardrails = useGuardrails().rows ?? []
+  const guardrails = useGuardrails().data?.data ?? []
   const workspaceName = useWorkspaceName()
   const assign = useChange("POST /guardrails/:id/assignments/keys")
   const guardrailOf = ({ guardrail_id }: Key) => guardrails.find(({ id }) => id === guardrail_id)

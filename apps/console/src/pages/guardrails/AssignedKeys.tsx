@@ -93,8 +93,8 @@ export const AssignedKeys = ({ of }: { readonly of: Guardrail }) => {
                   ? [
                       {
                         key: "choose",
-                        title: "",
-                        width: "1.5rem",
+                        title: "Choose",
+                        width: "3.5rem",
                         cell: ({ key_hash, key_name }: { readonly key_hash: string; readonly key_name: string }) => (
                           <input
                             type="checkbox"

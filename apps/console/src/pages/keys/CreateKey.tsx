@@ -4,7 +4,7 @@ import type { Payload } from "../../api/Contract.ts"
 import { useChange, useIdempotencyKey } from "../../api/hooks.ts"
 import { SelectField, TextField } from "../../parts/Fields.tsx"
 import { FormDialog } from "../../parts/FormDialog.tsx"
-import { useGuardrails } from "../../shell/Links.tsx"
+import { useGuardrails } from "../../parts/names.ts"
 import { useScope } from "../../shell/navigation.ts"
 import { useWorkspaces } from "../../shell/WorkspacePicker.tsx"
 import {
@@ -48,7 +48,7 @@ export const CreateKey = ({
 }) => {
   const { workspace: chosen } = useScope()
   const { data: workspaces } = useWorkspaces()
-  const guardrails = useGuardrails().rows ?? []
+  const guardrails = useGuardrails().data?.data ?? []
   const create = useChange("POST /keys")
   const assign = useChange("POST /guardrails/:id/assignments/keys")
   const idempotencyKey = useIdempotencyKey()

@@ -119,15 +119,19 @@ const Spend = ({ of }: { readonly of: Key }) => {
           const failed = data.reduce((sum, item) => sum + item.failed_requests, 0)
           return (
             <>
-              <Chart
-                label="Spend by day, in credits"
-                kind="bars"
-                times={days}
-                series={[{ name: "Spend", values: days.map((day) => items.get(day)?.usage ?? 0) }]}
-                format={credits}
-              />
+              {data.some(({ usage }) => usage > 0) ? (
+                <Chart
+                  label="Spend by day, in credits"
+                  kind="bars"
+                  times={days}
+                  series={[{ name: "Spend", values: days.map((day) => items.get(day)?.usage ?? 0) }]}
+                  format={credits}
+                />
+              ) : (
+                <h3>No spend in 30 days</h3>
+              )}
               <p className="hint">
-                {count(requests)} requests in 30 days, {count(failed)} of them failed.
+                {requests === 1 ? "1 request" : `${count(requests)} requests`} in 30 days, {count(failed)} failed.
               </p>
             </>
           )

@@ -2,6 +2,7 @@
 import { useChange, useRead } from "../../api/hooks.ts"
 import { count, credits } from "../../parts/format.ts"
 import { DeleteDialog } from "../../parts/FormDialog.tsx"
+import { Icon } from "../../parts/Icon.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
 import type { Workspace } from "./WorkspaceForm.tsx"
 
@@ -18,31 +19,34 @@ const InTheWay = ({ of }: { readonly of: Workspace }) => {
   if (keyCount === 0 && !hasFiles && !hasVideos) return null
   return (
     <div className="note">
-      <p>In the way are:</p>
-      <ul>
-        {keyCount > 0 && (
-          <li>
-            <PageLink page="keys" search={{ workspace: of.id }}>
-              {keyCount === 1 ? "1 key" : `${count(keyCount)} keys`}
-            </PageLink>
-            , which must be deleted first, disabled ones too
-          </li>
-        )}
-        {hasFiles && (
-          <li>
-            files, which must be deleted first with{" "}
-            <code>DELETE /api/v1/files/&#123;id&#125;?workspace_id={of.id}</code>
-          </li>
-        )}
-        {hasVideos && (
-          <li>
-            <PageLink page="videos" search={{ workspace: of.id }}>
-              videos that are still running
-            </PageLink>
-            : wait until they end, or cancel them
-          </li>
-        )}
-      </ul>
+      <Icon name="warning" />
+      <div>
+        <p>In the way are:</p>
+        <ul className="lines">
+          {keyCount > 0 && (
+            <li>
+              <PageLink page="keys" search={{ workspace: of.id }}>
+                {keyCount === 1 ? "1 key" : `${count(keyCount)} keys`}
+              </PageLink>
+              , which must be deleted first, disabled ones too
+            </li>
+          )}
+          {hasFiles && (
+            <li>
+              files, which must be deleted first with{" "}
+              <code>DELETE /api/v1/files/&#123;id&#125;?workspace_id={of.id}</code>
+            </li>
+          )}
+          {hasVideos && (
+            <li>
+              <PageLink page="videos" search={{ workspace: of.id }}>
+                videos that are still running
+              </PageLink>
+              : wait until they end, or cancel them
+            </li>
+          )}
+        </ul>
+      </div>
     </div>
   )
 }
