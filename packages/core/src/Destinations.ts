@@ -226,6 +226,34 @@ export const UpdateRequest = Schema.Struct({
 export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Written<typeof UpdateRequest.Type, Field> }
 
 /**
+ * How a destination is doing.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const Delivery = Schema.Struct({
+  /** When it accepted an event last, in ISO 8601, UTC. Null: never. */
+  last_delivered_at: Schema.NullOr(Timestamp),
+  /**
+   * The age of the oldest event that waits for it, in seconds. 0: none has waited for 10 seconds,
+   * or failed.
+   */
+  lag_seconds: Schema.Finite,
+  /** How many events were given up or set aside since it was created. */
+  dropped: Schema.Int,
+  /** Why it did not accept an event last, such as `status 503`. Null: it never refused one. */
+  last_error: Schema.NullOr(Schema.String),
+  /** When that was, in ISO 8601, UTC. */
+  last_error_at: Schema.NullOr(Timestamp)
+})
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type Delivery = { [Field in keyof typeof Delivery.Type]: (typeof Delivery.Type)[Field] }
+
+/**
  * A destination. Its secrets are shown as asterisks.
  *
  * @category schemas
@@ -263,7 +291,9 @@ export const Destination = Schema.Struct({
   /** When it was created, in ISO 8601, UTC. */
   created_at: Timestamp,
   /** When it was last changed, in ISO 8601, UTC. */
-  updated_at: Timestamp
+  updated_at: Timestamp,
+  /** How it is doing. */
+  delivery: Schema.optionalKey(Delivery)
 })
 
 /**
@@ -340,6 +370,43 @@ export const DeleteResponse = Schema.Struct({
  */
 export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
 
+/**
+ * What became of a test event.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const TestResult = Schema.Struct({
+  /** Whether the destination accepted the event, with a 2xx within 15 seconds. */
+  accepted: Schema.Boolean,
+  /** Why it did not, such as `status 401` or `ECONNREFUSED`. Null: it did. */
+  error: Schema.NullOr(Schema.String),
+  /** How long it took, in milliseconds. */
+  duration_ms: Schema.Finite,
+  /** The id of the event. It begins with `evt_test_`. */
+  event_id: Schema.String
+})
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type TestResult = { [Field in keyof typeof TestResult.Type]: (typeof TestResult.Type)[Field] }
+
+/**
+ * What became of the test event.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const TestResponse = Schema.Struct({ data: TestResult })
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type TestResponse = { [Field in keyof typeof TestResponse.Type]: (typeof TestResponse.Type)[Field] }
+
 const destination = {
   /** Identifier of the destination: a UUID. */
   id: Schema.String.check(isUuid)
@@ -363,7 +430,14 @@ const exampleDestination = () => ({
   regions: ["global"],
   sampling_rate: 1,
   created_at: "2026-11-20T22:30:00.000Z",
-  updated_at: "2026-11-20T22:30:00.000Z"
+  updated_at: "2026-11-20T22:30:00.000Z",
+  delivery: {
+    last_delivered_at: "2026-11-20T23:02:11.000Z",
+    lag_seconds: 0,
+    dropped: 0,
+    last_error: null,
+    last_error_at: null
+  }
 })
 
 /**
@@ -507,6 +581,43 @@ export const deleteDestinationEndpoint = Operation.endpoint(deleteDestinationOpe
 }))
 
 /**
+ * @category operations
+ * @since 0.1.0
+ */
+export const testDestinationOperation = Operation.make(
+  "testDestination",
+  "POST",
+  "/observability/destinations/:id/test",
+  {
+    access: "management key",
+    success: TestResponse,
+    error: managementErrors
+  }
+)
+
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
+export const testDestinationEndpoint = Operation.endpoint(testDestinationOperation, () => ({
+  params: destination,
+  reference: {
+    summary: "Test a destination",
+    example: {
+      params: { id: exampleId },
+      response: {
+        data: {
+          accepted: false,
+          error: "status 401",
+          duration_ms: 84,
+          event_id: "evt_test_019aab3e5c7f7d3e9a41c2f0b6d84e11"
+        }
+      }
+    }
+  }
+}))
+
+/**
  * The errors of the functions of this module.
  *
  * @category errors
@@ -582,3 +693,14 @@ export const updateDestination = (
  */
 export const deleteDestination = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
   Effect.asVoid(call(deleteDestinationOperation, { params: { id } }))
+
+/**
+ * Sends one event to a destination at once, also if it is not enabled, and returns what became of
+ * it. The event has the form of a rerank of the model `model-gateway/test` that cost nothing.
+ * Filters and the sampling rate do not apply.
+ *
+ * @category calls
+ * @since 0.1.0
+ */
+export const testDestination = (id: string): Effect.Effect<TestResult, Failure, GatewayClient> =>
+  dataOf(call(testDestinationOperation, { params: { id } }))

@@ -210,6 +210,7 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     getDestination: method(Destinations.getDestination),
     updateDestination: method(Destinations.updateDestination),
     deleteDestination: method(Destinations.deleteDestination),
+    testDestination: method(Destinations.testDestination),
     rotateWebhookSecret: method(Webhooks.rotateWebhookSecret),
     listWebhookDeliveries: method(Webhooks.listWebhookDeliveries),
     getWebhookDelivery: method(Webhooks.getWebhookDelivery),

@@ -213,7 +213,8 @@ export class DestinationsGroup extends HttpApiGroup.make("destinations")
     Destinations.listDestinationsEndpoint,
     Destinations.getDestinationEndpoint,
     Destinations.updateDestinationEndpoint,
-    Destinations.deleteDestinationEndpoint
+    Destinations.deleteDestinationEndpoint,
+    Destinations.testDestinationEndpoint
   )
   .annotate(GroupTitle, "Broadcast destinations") {}
 

@@ -93,6 +93,7 @@ describe("the traits of the operations", () => {
         "createDestination",
         "updateDestination",
         "deleteDestination",
+        "testDestination",
         "createWorkspace",
         "updateWorkspace",
         "deleteWorkspace",

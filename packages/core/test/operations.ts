@@ -294,6 +294,14 @@ export const operations = {
     (client) => client.dismissReservation("id"),
     "data"
   ],
+  testDestination: [
+    "POST /api/v1/observability/destinations/:id/test",
+    200,
+    managing,
+    "management key",
+    (client) => client.testDestination("id"),
+    "data"
+  ],
   listInstances: [
     "GET /api/v1/instances",
     200,

@@ -30,7 +30,7 @@ import * as Metrics from "../observability/Metrics.ts"
 import { Scrape } from "../observability/Scrape.ts"
 import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import type { Destination } from "./Destination.ts"
-import { DestinationStore } from "./DestinationStore.ts"
+import { DestinationStore, type Sent } from "./DestinationStore.ts"
 import * as EventFilter from "./EventFilter.ts"
 import * as Sender from "./Sender.ts"
 import * as LogEvent from "../log/LogEvent.ts"
@@ -55,6 +55,9 @@ const maxBytesInProgress = 32 * Outbox.maxPartBytes
 const maxBytesPerWorkspace = maxBytesInProgress / 8
 
 const maxTries = 10
+
+/** The age of an event from which on its destination shows that it waits. */
+const waitingAfterMillis = 10_000
 
 /** The wait after the first failure. Each further one in a row doubles it. */
 const firstDelayMillis = 1000
@@ -103,6 +106,12 @@ const make = Effect.fnUntraced(function* (options?: Options) {
   /** Where the destinations that this process serves are, for the metrics. */
   const positions = new Map<string, Position>()
 
+  /** What a destination shows is not worth sending events twice. */
+  const record = (id: string, sent: Sent) =>
+    Effect.catch(store.record(id, sent), ({ message }) =>
+      LogEvent.log("broadcast_failed", `The state of a broadcast destination could not be written: ${message}`)
+    )
+
   /** Sends parts of the outbox to a destination. */
   const deliver = (destination: Destination, send: Sender.Sender) => {
     const { id, options, type, workspaceId } = destination
@@ -129,6 +138,11 @@ const make = Effect.fnUntraced(function* (options?: Options) {
     /** Sends the events once. Returns those to send again, and how long to wait. */
     const round = Effect.fnUntraced(function* (part: Outbox.Part, pending: Pending | undefined) {
       const { events, unreadable } = yield* read(part, pending)
+      const [oldest] = events
+      if (pending === undefined && oldest !== undefined) {
+        const isLate = oldest.created_at + waitingAfterMillis <= (yield* Clock.currentTimeMillis)
+        if (isLate) yield* record(id, { dropped: 0, waitingSince: oldest.created_at })
+      }
       const undelivered = events.length === 0 ? [] : yield* send(events)
       const now = yield* Clock.currentTimeMillis
       const next = new Map<string, number>()
@@ -157,21 +171,35 @@ const make = Effect.fnUntraced(function* (options?: Options) {
           annotations: { destination: id }
         })
       }
+      const acceptedAt = accepted > 0 ? now : undefined
+      const [failed] = undelivered
+      if (failed !== undefined || unreadable > 0) {
+        const waiting = undelivered.flatMap(({ event }) => (next.has(event.id) ? [event.created_at] : []))
+        yield* record(id, {
+          acceptedAt,
+          dropped: dropped.length + unsendable.length + unreadable,
+          error: failed === undefined ? undefined : { message: failed.failure.reason, at: now },
+          waitingSince: waiting.length === 0 ? null : Math.min(...waiting)
+        })
+      }
       if (accepted > 0) failures = 0
       else if (next.size > 0) failures += 1
       const requested = Math.max(0, ...undelivered.map(({ failure }) => Duration.toMillis(failure.retryAfter ?? 0)))
-      return { count: events.length + unreadable, next, requested }
+      return { acceptedAt, count: events.length + unreadable, next, requested }
     })
 
-    /** Sends a part until it is done with. Returns the number of events that were for this one. */
+    /**
+     * Sends a part until it is done with. Returns the number of events that were for this one, and
+     * when it accepted one last.
+     */
     return Effect.fnUntraced(function* (part: Outbox.Part) {
       const inTurn = memory.withAmount(workspaceId, part.bytes)
       let pending: Pending | undefined
       let total = 0
       while (true) {
-        const { count, next, requested } = yield* inTurn(round(part, pending))
+        const { acceptedAt, count, next, requested } = yield* inTurn(round(part, pending))
         if (pending === undefined) total = count
-        if (next.size === 0) return total
+        if (next.size === 0) return { sent: total, acceptedAt }
         pending = next
         const growing = Math.min(maxDelayMillis, firstDelayMillis * 2 ** Math.min(Math.max(failures - 1, 0), 20))
         // Jitter, so that the destinations on one host do not return to it together.
@@ -198,12 +226,14 @@ const make = Effect.fnUntraced(function* (options?: Options) {
       const part = yield* outbox.next(sequence)
       if (part !== undefined) {
         position.partSince = yield* MonotonicTime.millis
-        const sent = yield* send(part).pipe(Effect.provideService(HostNames.Owner, destination.workspaceId))
+        const { acceptedAt, sent } = yield* send(part).pipe(
+          Effect.provideService(HostNames.Owner, destination.workspaceId)
+        )
         sequence = part.through
         position.sequence = sequence
         position.partSince = undefined
         if (sent > 0 || sequence - stored >= storeEvery) {
-          if (!(yield* store.advance(id, sequence))) return
+          if (!(yield* store.advance(id, sequence, acceptedAt))) return
           stored = sequence
         }
       }

@@ -50,6 +50,15 @@ class StoredDestination extends Model.Class<StoredDestination>("Destination")({
   delivered: Table.Whole,
   /** The process that serves the destination. */
   processId: Table.nullable(Schema.String),
+  /** When it accepted an event last. */
+  deliveredAt: Table.nullable(Table.Whole),
+  /** When the oldest event that waits for it was written. Null: none waits for long. */
+  waitingSince: Table.nullable(Table.Whole),
+  /** The events that were given up or set aside. */
+  dropped: Table.Whole,
+  /** Why it did not accept an event last, without any URL, header or text of the destination. */
+  error: Table.nullable(Schema.String),
+  errorAt: Table.nullable(Table.Whole),
   createdAt: Table.constant(Table.Whole),
   updatedAt: Table.Whole
 }) {}
@@ -64,6 +73,14 @@ export interface Destination extends Pick<
 > {
   readonly options: Options
   readonly secrets: Redacted.Redacted<Secrets>
+}
+
+/** How a destination is doing. */
+export type Delivery = Pick<StoredDestination, "deliveredAt" | "waitingSince" | "dropped" | "error" | "errorAt">
+
+/** A destination, and how it is doing. */
+export interface WithDelivery extends Destination {
+  readonly delivery: Delivery
 }
 
 /** What a management key can set. */

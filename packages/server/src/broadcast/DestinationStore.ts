@@ -20,7 +20,7 @@ import * as SealedJson from "../access/SealedJson.ts"
 import type { Vault } from "../access/Vault.ts"
 import * as Workspace from "../access/Workspace.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
-import { type Destination, Secrets, type Settings, table } from "./Destination.ts"
+import { type Delivery, type Destination, Secrets, type Settings, table, type WithDelivery } from "./Destination.ts"
 
 /** The maximum number of destinations of one workspace. Each costs a reader of the outbox. */
 export const maxPerWorkspace = 20
@@ -42,6 +42,18 @@ export interface CreateDestination extends Settings {
   readonly type: DestinationType
 }
 
+/** What became of events that were sent. */
+export interface Sent {
+  /** When some were accepted. Undefined: none were. */
+  readonly acceptedAt?: number | undefined
+  /** How many were given up or set aside. */
+  readonly dropped: number
+  /** Why some were not accepted. */
+  readonly error?: { readonly message: string; readonly at: number } | undefined
+  /** When the oldest one of those that are still to be sent was written. Null: there are none. */
+  readonly waitingSince: number | null
+}
+
 /** A destination that this process serves. */
 export interface Served {
   readonly id: string
@@ -56,19 +68,22 @@ export class DestinationStore extends Context.Service<
     /** The first event that the destination gets is the next one that is written. */
     readonly create: (
       input: CreateDestination
-    ) => Effect.Effect<Destination, TooManyDestinations | Workspace.WorkspaceNotFound | StorageError>
-    readonly get: (organizationId: string, id: string) => Effect.Effect<Destination, DestinationNotFound | StorageError>
+    ) => Effect.Effect<WithDelivery, TooManyDestinations | Workspace.WorkspaceNotFound | StorageError>
+    readonly get: (
+      organizationId: string,
+      id: string
+    ) => Effect.Effect<WithDelivery, DestinationNotFound | StorageError>
     /** Newest first. */
     readonly list: (
       workspaceId: string,
       request?: Page.OffsetRequest
-    ) => Effect.Effect<Page.CountedPage<Destination>, StorageError>
+    ) => Effect.Effect<Page.CountedPage<WithDelivery>, StorageError>
     /** `change` makes the new settings. A destination that is enabled again gets no old events. */
     readonly update: <E>(
       organizationId: string,
       id: string,
       change: (present: Destination) => Effect.Effect<Settings, E>
-    ) => Effect.Effect<Destination, E | DestinationNotFound | StorageError>
+    ) => Effect.Effect<WithDelivery, E | DestinationNotFound | StorageError>
     readonly remove: (organizationId: string, id: string) => Effect.Effect<void, DestinationNotFound | StorageError>
     /** The enabled destinations that this process serves. It takes over those of dead processes. */
     readonly serve: Effect.Effect<ReadonlyArray<Served>, StorageError>
@@ -76,8 +91,13 @@ export class DestinationStore extends Context.Service<
     readonly open: (
       id: string
     ) => Effect.Effect<{ readonly destination: Destination; readonly delivered: number } | undefined, StorageError>
-    /** Sets the sequence. False if another process serves the destination now. */
-    readonly advance: (id: string, sequence: number) => Effect.Effect<boolean, StorageError>
+    /** Records what was sent. Does nothing if another process serves the destination now. */
+    readonly record: (id: string, sent: Sent) => Effect.Effect<void, StorageError>
+    /**
+     * Sets the sequence: nothing waits. `acceptedAt` is when an event was accepted since the last
+     * record, if one was. False if another process serves the destination now.
+     */
+    readonly advance: (id: string, sequence: number, acceptedAt?: number) => Effect.Effect<boolean, StorageError>
     /**
      * Encrypts the secrets under the current master key. Returns the number of destinations that
      * were under another one.
@@ -96,6 +116,8 @@ export const masterKeyIds = Effect.gen(function* () {
   return yield* SealedJson.masterKeyIds(rows.map((row) => Dialect.text(row, "secrets")))
 }).pipe(mapSqlError("DestinationStore.masterKeyIds"))
 
+const noDelivery: Delivery = { deliveredAt: null, waitingSince: null, dropped: 0, error: null, errorAt: null }
+
 /** Makes the store over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -110,6 +132,7 @@ export const make = Effect.gen(function* () {
   const fromRow = Effect.fnUntraced(function* (row: Row) {
     const { id, organizationId, workspaceId, name, type, enabled, options, createdAt, updatedAt, ...stored } =
       table.read(row)
+    const { deliveredAt, dropped, error, errorAt, waitingSince } = stored
     const { url, ...opened } = yield* secrets.open(stored.secrets, ownerOf(workspaceId, id))
     return {
       id,
@@ -121,8 +144,9 @@ export const make = Effect.gen(function* () {
       options: { ...options, url },
       secrets: Redacted.make(opened),
       createdAt,
-      updatedAt
-    } satisfies Destination
+      updatedAt,
+      delivery: { deliveredAt, waitingSince, dropped, error, errorAt }
+    } satisfies WithDelivery
   })
 
   /** What is stored of the settings. */
@@ -164,11 +188,12 @@ export const make = Effect.gen(function* () {
       type,
       revision: 1,
       delivered: yield* outbox.newest,
+      dropped: 0,
       createdAt: now,
       updatedAt: now
     })
     yield* sql`INSERT INTO destinations ${sql.insert(destination)}`
-    return { id, organizationId, workspaceId, type, ...settings, createdAt: now, updatedAt: now }
+    return { id, organizationId, workspaceId, type, ...settings, createdAt: now, updatedAt: now, delivery: noDelivery }
   }, sql.withTransaction)
 
   const create = Effect.fn("DestinationStore.create")(function* (input: CreateDestination) {
@@ -191,7 +216,7 @@ export const make = Effect.gen(function* () {
     organizationId: string,
     id: string,
     change: (present: Destination) => Effect.Effect<Settings, E>
-  ): Effect.Effect<Destination, E | DestinationNotFound | StorageError> =>
+  ): Effect.Effect<WithDelivery, E | DestinationNotFound | StorageError> =>
     Effect.gen(function* () {
       yield* lock(id)
       const row = yield* find(organizationId, id)
@@ -204,10 +229,12 @@ export const make = Effect.gen(function* () {
         ...(yield* storedOf(settings, present.workspaceId, id)),
         revision: revision + 1,
         delivered: isEnabledAgain ? yield* outbox.newest : delivered,
+        // What waits is sent again under the new settings, or not at all.
+        waitingSince: null,
         updatedAt
       })
       yield* sql`UPDATE destinations SET ${sql.update(columns)} WHERE id = ${id}`
-      return { ...present, ...settings, updatedAt }
+      return { ...present, ...settings, updatedAt, delivery: { ...present.delivery, waitingSince: null } }
     }).pipe(sql.withTransaction, mapSqlError("DestinationStore.update"), Effect.withSpan("DestinationStore.update"))
 
   const remove = Effect.fn("DestinationStore.remove")(
@@ -271,8 +298,19 @@ export const make = Effect.gen(function* () {
       if (row === undefined) return undefined
       return { destination: yield* fromRow(row), delivered: Dialect.int(row, "delivered") }
     }, mapSqlError("DestinationStore.open")),
-    advance: Effect.fn("DestinationStore.advance")(function* (id: string, sequence: number) {
-      const rows = yield* sql`UPDATE destinations SET delivered = ${sequence}
+    record: Effect.fn("DestinationStore.record")(function* (id: string, sent: Sent) {
+      const columns = {
+        waiting_since: sent.waitingSince,
+        ...(sent.acceptedAt === undefined ? {} : { delivered_at: sent.acceptedAt }),
+        ...(sent.error === undefined ? {} : { error: sent.error.message, error_at: sent.error.at })
+      }
+      yield* sql`UPDATE destinations SET ${sql.update(columns)}, dropped = dropped + ${sent.dropped}
+        WHERE id = ${id} AND process_id = ${process.id}`
+    }, mapSqlError("DestinationStore.record")),
+    advance: Effect.fn("DestinationStore.advance")(function* (id: string, sequence: number, acceptedAt?: number) {
+      const accepted = acceptedAt === undefined ? {} : { delivered_at: acceptedAt }
+      const rows =
+        yield* sql`UPDATE destinations SET ${sql.update({ delivered: sequence, waiting_since: null, ...accepted })}
         WHERE id = ${id} AND process_id = ${process.id} RETURNING id`
       return rows.length > 0
     }, mapSqlError("DestinationStore.advance"))

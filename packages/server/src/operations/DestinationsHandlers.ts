@@ -3,18 +3,21 @@ import type * as Destinations from "@model-gateway/core/Destinations"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { BadRequest, Issue } from "@model-gateway/core/GatewayError"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"
-import { Effect, Redacted } from "effect"
+import { Clock, Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { HttpApiBuilder } from "effect/http-api"
+import * as OtlpSerialization from "effect/observability/OtlpSerialization"
 import { currentCaller } from "../access/Caller.ts"
 import * as Permission from "../access/Permission.ts"
-import type { Destination, Secrets, Settings } from "../broadcast/Destination.ts"
+import type { Destination, Secrets, Settings, WithDelivery } from "../broadcast/Destination.ts"
 import { DestinationNotFound, DestinationStore } from "../broadcast/DestinationStore.ts"
+import * as TestEvent from "../broadcast/TestEvent.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Audited from "../audit/Audited.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import { invalid } from "../internal/Issues.ts"
+import * as OutboundHttp from "../outbound/OutboundHttp.ts"
 import * as OutboundUrl from "../outbound/OutboundUrl.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as WebhookSignature from "../outbound/WebhookSignature.ts"
@@ -38,8 +41,9 @@ const configToWire = ({ options, secrets, type }: Destination): Destinations.Des
     : { endpoint: options.url, headers: masked }
 }
 
-const toWire = (destination: Destination): Destinations.Destination => {
-  const { options } = destination
+const toWire = (destination: WithDelivery, now: number): Destinations.Destination => {
+  const { delivery, options } = destination
+  const { waitingSince } = delivery
   return {
     id: destination.id,
     name: destination.name,
@@ -56,9 +60,20 @@ const toWire = (destination: Destination): Destinations.Destination => {
     regions: ["global"],
     sampling_rate: options.sampling_rate,
     created_at: Timestamp.fromMillis(destination.createdAt),
-    updated_at: Timestamp.fromMillis(destination.updatedAt)
+    updated_at: Timestamp.fromMillis(destination.updatedAt),
+    delivery: {
+      last_delivered_at: Timestamp.fromMillisOrNull(delivery.deliveredAt),
+      lag_seconds: waitingSince === null ? 0 : Math.max(0, now - waitingSince) / 1000,
+      dropped: delivery.dropped,
+      last_error: delivery.error,
+      last_error_at: Timestamp.fromMillisOrNull(delivery.errorAt)
+    }
   }
 }
+
+/** The destination at this time. */
+const wired = (destination: WithDelivery) =>
+  Effect.map(Clock.currentTimeMillis, (now) => ({ data: toWire(destination, now) }))
 
 /** A destination before its first settings. */
 const fresh = {
@@ -115,7 +130,7 @@ const headersOf = (
 }
 
 /** What the audit log has of a destination. Its endpoint may contain a secret. */
-const recorded = ({ data: { config: _config, ...shown } }: Destinations.Response) => shown
+const recorded = ({ data: { config: _config, delivery: _delivery, ...shown } }: Destinations.Response) => shown
 
 const missing = new NotFound({ error: { message: `${phrases[404]}: there is no such destination` } })
 
@@ -133,6 +148,7 @@ const make = Effect.gen(function* () {
   const workspaceOf = yield* CallerWorkspace.make
   const audited = yield* Audited.make
   const random = yield* SecureRandom
+  const sendTest = yield* TestEvent.make
   const { outboundExemptHosts } = yield* GatewayServerConfig
 
   /** The settings after the request. */
@@ -181,20 +197,30 @@ const make = Effect.gen(function* () {
       Effect.catchTag("TooManyDestinations", ({ message }) => Effect.fail(invalid([{ path: "", message }]))),
       Effect.catchTag("WorkspaceNotFound", () => Effect.fail(CallerWorkspace.notAMember))
     )
-    return { data: toWire(destination), ...(made === undefined ? {} : { signing_secret: made }) }
+    return { ...(yield* wired(destination)), ...(made === undefined ? {} : { signing_secret: made }) }
   })
 
   const list = Effect.fnUntraced(function* (query: Destinations.ListOptions) {
     const workspace = yield* workspaceOf(query.workspace_id)
     const { items, totalCount } = yield* orUnavailable(store.list(workspace.id, query))
-    return { data: items.map(toWire), total_count: totalCount }
+    const now = yield* Clock.currentTimeMillis
+    return { data: items.map((destination) => toWire(destination, now)), total_count: totalCount }
   })
 
-  const get = Effect.fnUntraced(function* (id: string) {
+  const find = Effect.fnUntraced(function* (id: string) {
     const { key } = yield* currentCaller
     const destination = yield* found(store.get(key.organizationId, id))
     yield* Permission.check(destination.workspaceId, () => missing)
-    return { data: toWire(destination) }
+    return destination
+  })
+
+  const get = (id: string) => Effect.flatMap(find(id), wired)
+
+  const test = Effect.fnUntraced(function* (id: string) {
+    const { durationMillis, error, eventId } = yield* sendTest(yield* find(id))
+    const result = { accepted: error === null, error, duration_ms: durationMillis, event_id: eventId }
+    // The transaction of the record must not wait for the destination.
+    return yield* audited({ kind: "destination", id }, Effect.succeed({ data: result }))
   })
 
   const before = (id: string) => Effect.map(get(id), (response) => ({ data: recorded(response) }))
@@ -204,7 +230,7 @@ const make = Effect.gen(function* () {
     const destination = yield* found(
       store.update(key.organizationId, id, (present) => changed(present.type, present, request))
     )
-    return { data: toWire(destination) }
+    return yield* wired(destination)
   })
 
   const remove = Effect.fnUntraced(function* (id: string) {
@@ -213,7 +239,7 @@ const make = Effect.gen(function* () {
     return { deleted: true as const }
   })
 
-  return { audited, before, create, list, get, update, remove }
+  return { audited, before, create, list, get, update, remove, test }
 })
 
 /** UUIDs are case-insensitive. */
@@ -240,5 +266,6 @@ export const layer = RequestServices.group(make, (destinations) =>
           destinations.remove(idOf(params))
         )
       )
+      .handle("testDestination", ({ params }) => destinations.test(idOf(params)))
   )
-)
+).pipe(Layer.provide([OutboundHttp.layer, OtlpSerialization.layerProtobuf]))

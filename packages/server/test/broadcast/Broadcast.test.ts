@@ -1,6 +1,6 @@
 /** Delivery over a client in process, with the TestClock. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Metric, Redacted, Scope } from "effect"
+import { Clock, Effect, Exit, Layer, Metric, Redacted, Scope } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -176,6 +176,67 @@ describe("events", () => {
         yield* seconds(3)
         expect(of(got, "late.example")).toEqual(["evt_4"])
         expect(of(got, "otel.example")).toEqual(["evt_1", "evt_2", "evt_3", "evt_4"])
+      })
+    )
+  )
+
+  it.effect("leave at their destination when it accepted one last, what waits, what was dropped and why", () =>
+    withStores(
+      Effect.gen(function* () {
+        const store = yield* DestinationStore.DestinationStore
+        const { organizationId } = yield* workspace
+        const answers: Array<Answer> = [200]
+        yield* TestClock.adjust("1 minute")
+        const { id } = yield* add("hook.example", "webhook")
+        const delivery = Effect.map(store.get(organizationId, id), (destination) => destination.delivery)
+        const fresh = { deliveredAt: null, waitingSince: null, dropped: 0, error: null, errorAt: null }
+        expect(yield* delivery).toEqual(fresh)
+        yield* running([], () => answers.at(-1) ?? 200)
+        yield* write("evt_1")
+        yield* seconds(2)
+        const { deliveredAt } = yield* delivery
+        expect(deliveredAt).toBeGreaterThan(0)
+
+        answers.push(503)
+        const written = yield* Clock.currentTimeMillis
+        yield* write("evt_2")
+        yield* seconds(3)
+        const failing = yield* delivery
+        expect(failing).toMatchObject({ deliveredAt, waitingSince: written, dropped: 0, error: "status 503" })
+        expect(failing.errorAt).toBeGreaterThanOrEqual(written)
+
+        answers.push(400)
+        yield* seconds(10)
+        expect(yield* delivery).toMatchObject({ deliveredAt, waitingSince: null, dropped: 1, error: "status 400" })
+
+        answers.push(200)
+        yield* write("evt_3")
+        yield* writeText({ ...event({ id: "evt_4", workspace_id: (yield* workspace).id }), created_at: "never" })
+        yield* seconds(3)
+        const again = yield* delivery
+        expect(again).toMatchObject({ waitingSince: null, dropped: 2, error: "status 400" })
+        expect(again.deliveredAt).toBeGreaterThan(deliveredAt ?? 0)
+      })
+    )
+  )
+
+  it.effect("that are old when they are sent wait for their destination meanwhile", () =>
+    withStores(
+      Effect.gen(function* () {
+        const store = yield* DestinationStore.DestinationStore
+        const { organizationId } = yield* workspace
+        const { id } = yield* add("hook.example", "webhook")
+        const written = yield* Clock.currentTimeMillis
+        yield* write("evt_1")
+        yield* seconds(20)
+        yield* running([], () => "silence")
+        yield* seconds(2)
+        const { delivery } = yield* store.get(organizationId, id)
+        expect(delivery).toMatchObject({ waitingSince: written, error: null })
+        // Nothing waits for a destination that is switched off.
+        const off = yield* store.update(organizationId, id, (present) => Effect.succeed({ ...present, enabled: false }))
+        expect(off.delivery.waitingSince).toBeNull()
+        expect((yield* store.get(organizationId, id)).delivery.waitingSince).toBeNull()
       })
     )
   )

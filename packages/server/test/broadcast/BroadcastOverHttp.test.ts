@@ -1,5 +1,5 @@
 /** The whole service, with destinations over real sockets. */
-import { CreateResponse } from "@model-gateway/core/Destinations"
+import { CreateResponse, ListResponse, TestResponse } from "@model-gateway/core/Destinations"
 import * as Generations from "@model-gateway/core/Generations"
 import { Timestamp } from "@model-gateway/core/Identifiers"
 import type { TranscriptionRequest } from "@model-gateway/offers/Transcription"
@@ -7,7 +7,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { Webhook } from "standardwebhooks"
 import { keypad } from "../operations/TestAudio.ts"
-import { post } from "../TestEnvelope.ts"
+import { inSet, post } from "../TestEnvelope.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { scripted } from "../TestProvider.ts"
 import { makeUpstream, model } from "../video/TestVideo.ts"
@@ -121,6 +121,66 @@ it.live(
         /model_gateway_broadcast_events_total\{destination="webhook",outcome="delivered"\} 2/
       )
     }).pipe(Effect.scoped, Effect.provide(layer({ outboundExemptHosts: ["127.0.0.1"] })))
+)
+
+const listed = Schema.decodeUnknownSync(Schema.fromJsonString(ListResponse))
+
+const tested = Schema.decodeUnknownSync(Schema.fromJsonString(TestResponse), { onExcessProperty: "error" })
+
+it.live("a test sends one real event and says what became of it, and the list says how each destination is doing", () =>
+  Effect.gen(function* () {
+    const { ask, managementKey: key, ordinaryKey } = yield* TestGateway
+    const statuses = [401, 200]
+    const collector = yield* TestReceiver.make(() => statuses.shift() ?? 200)
+    const hook = yield* TestReceiver.make(() => 503)
+    const rules = { groups: [{ rules: [{ field: "model", operator: "equals", value: "none" }] }] }
+    const spans = yield* add({
+      type: "otel-collector",
+      enabled: false,
+      filter_rules: rules,
+      config: { endpoint: collector.url, headers: { Authorization: "Bearer collector-token" } }
+    })
+    const signed = yield* add({ type: "webhook", config: { url: hook.url } })
+    const test = (id: string) =>
+      Effect.map(ask(`${destinations}/${id}/test`, { key, method: "POST" }), (answer) => {
+        inSet("testDestination", answer)
+        return tested(answer.text).data
+      })
+
+    expect(yield* test(spans.data.id)).toMatchObject({ accepted: false, error: "status 401" })
+    const accepted = yield* test(spans.data.id.toUpperCase())
+    expect(accepted).toMatchObject({ accepted: true, error: null })
+    expect(accepted.event_id).toMatch(/^evt_test_[\da-f]{32}$/)
+    expect(collector.received.map(({ headers }) => headers.authorization)).toEqual(
+      Array.from({ length: 2 }, () => "Bearer collector-token")
+    )
+    expect(decode(collector.received[1]?.body ?? "").map(({ attributes }) => attributes)).toMatchObject([
+      { "model_gateway.event.id": accepted.event_id, "gen_ai.request.model": "model-gateway/test" }
+    ])
+
+    const refused = yield* test(signed.data.id)
+    expect(refused).toMatchObject({ accepted: false, error: "status 503" })
+    const [request] = hook.received
+    const headers = Object.fromEntries(
+      Object.entries(request?.headers ?? {}).map(([name, value]) => [name, String(value)])
+    )
+    const message: unknown = new Webhook(signed.signing_secret ?? "").verify(request?.body ?? "", headers)
+    expect(message).toMatchObject({ type: "rerank.completed", data: { id: refused.event_id, cost: 0 } })
+
+    // A test is no event: it changes nothing of what the list says.
+    const list = Effect.map(ask(destinations, { key }), ({ text }) => listed(text).data)
+    const never = { last_delivered_at: null, lag_seconds: 0, dropped: 0, last_error: null, last_error_at: null }
+    expect((yield* list).map(({ delivery }) => delivery)).toEqual([never, never])
+    expect((yield* rerank("sandbox/bm25")).status).toBe(200)
+    const failing = yield* list.pipe(
+      Effect.map((found) => found.find(({ type }) => type === "webhook")?.delivery),
+      Effect.repeat({ until: (delivery) => (delivery?.lag_seconds ?? 0) > 0 })
+    )
+    expect(failing).toMatchObject({ last_delivered_at: null, dropped: 0, last_error: "status 503" })
+    expect((yield* ask(`${destinations}/${spans.data.id}/test`, { key: ordinaryKey, method: "POST" })).status).toBe(403)
+    const unknown = `${destinations}/6f5ebeb1-4ff8-4235-a8b3-44a3f6d926cd/test`
+    expect((yield* ask(unknown, { key, method: "POST" })).status).toBe(404)
+  }).pipe(Effect.scoped, Effect.provide(layer({ outboundExemptHosts: ["127.0.0.1"] })))
 )
 
 const sentEvent = Schema.decodeUnknownSync(

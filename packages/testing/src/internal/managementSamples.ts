@@ -474,6 +474,14 @@ export const creditLedgerResponse: Credits.LedgerResponse = { data: [creditLedge
  * @category samples
  * @since 0.1.0
  */
+export const destinationTestResponse: Destinations.TestResponse = {
+  data: { accepted: true, error: null, duration_ms: 84, event_id: "evt_test_019ab1c23d4e7f508123456789abcdef" }
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const instance: System.Instance = {
   id: "proc_019ab1c2-3d4e-7f50-8123-456789abcdef",
   is_current: true,

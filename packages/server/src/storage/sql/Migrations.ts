@@ -17,6 +17,7 @@ import * as AuditLog from "./migrations/AuditLog.ts"
 import * as Baseline from "./migrations/Baseline.ts"
 import * as Console from "./migrations/Console.ts"
 import * as CreditLedger from "./migrations/CreditLedger.ts"
+import * as DestinationDeliveries from "./migrations/DestinationDeliveries.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
 import * as KeySecrets from "./migrations/KeySecrets.ts"
 import * as Instances from "./migrations/Instances.ts"
@@ -44,7 +45,8 @@ export const migrations: Migrations = {
   "0010_audit_log": AuditLog.migration,
   "0011_key_secrets": KeySecrets.migration,
   "0012_console": Console.migration,
-  "0013_instances": Instances.migration
+  "0013_instances": Instances.migration,
+  "0014_destination_deliveries": DestinationDeliveries.migration
 }
 
 /**

@@ -234,6 +234,7 @@ const broadcasting = Effect.gen(function* () {
   const store = yield* DestinationStore
   yield* store.serve
   yield* store.open(data.id)
+  yield* store.record(data.id, { dropped: 0, waitingSince: null })
   yield* store.advance(data.id, 0)
   yield* TestOutbox.read(data.id)
   yield* sure(ask(path, { key }))
