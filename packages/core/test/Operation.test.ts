@@ -214,7 +214,14 @@ describe("the traits of the operations", () => {
 
   it("allow every repetition except of a POST that does its work again", () => {
     expect(inAnyOrder(names(({ operation }) => operation.idempotency === "never"))).toEqual(
-      inAnyOrder(["createGuardrail", "createByokKey", "createWorkspace", "rotateWebhookSecret", "createDestination"])
+      inAnyOrder([
+        "createGuardrail",
+        "createByokKey",
+        "createWorkspace",
+        "rotateWebhookSecret",
+        "createDestination",
+        "testDestination"
+      ])
     )
   })
 
