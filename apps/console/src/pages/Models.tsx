@@ -10,7 +10,7 @@ import { usePageSearch, useSetSearch } from "../shell/navigation.ts"
 import { CircuitBadge, Milliseconds, Success } from "./models/Health.tsx"
 import { ModelDetails } from "./models/ModelDetails.tsx"
 import { type Model, type Offer, useHealth, useOffers } from "./models/offers.ts"
-import { priceOf, sortablePrice } from "./models/prices.ts"
+import { Price, sortablePrice } from "./models/prices.tsx"
 import "./models.css"
 
 const kinds = [
@@ -23,21 +23,21 @@ const columns: ReadonlyArray<Column<Offer>> = [
   {
     key: "model",
     title: "Model",
-    width: "minmax(14rem, 2fr)",
+    width: "minmax(13rem, 2fr)",
     cell: ({ model }) => <span title={model.name}>{model.id}</span>,
     sort: ({ model }) => model.id
   },
-  { key: "kind", title: "Kind", width: "7rem", cell: ({ model }) => model.kind, sort: ({ model }) => model.kind },
+  { key: "kind", title: "Kind", width: "6.5rem", cell: ({ model }) => model.kind, sort: ({ model }) => model.kind },
   {
     key: "place",
     title: "Tried",
-    width: "5rem",
+    width: "4rem",
     cell: ({ model, place }) => (model.providers.length === 1 ? "only" : `${place} of ${model.providers.length}`)
   },
   {
     key: "provider",
     title: "Provider",
-    width: "minmax(7rem, 1fr)",
+    width: "minmax(6rem, 1fr)",
     cell: ({ provider }) => (
       <PageLink page="providers" search={{ id: provider }}>
         {provider}
@@ -48,15 +48,15 @@ const columns: ReadonlyArray<Column<Offer>> = [
   {
     key: "price",
     title: "Price, credits",
-    width: "minmax(9rem, 1fr)",
+    width: "minmax(10.5rem, 1fr)",
     align: "right",
-    cell: ({ endpoint }) => (endpoint === undefined ? "" : priceOf(endpoint)),
+    cell: ({ endpoint }) => endpoint !== undefined && <Price endpoint={endpoint} />,
     sort: sortablePrice
   },
   {
     key: "limit",
     title: "Time limit",
-    width: "6rem",
+    width: "5rem",
     align: "right",
     cell: ({ health }) => <Milliseconds value={health?.time_limit_ms} />,
     sort: ({ health }) => health?.time_limit_ms ?? 0
@@ -64,14 +64,14 @@ const columns: ReadonlyArray<Column<Offer>> = [
   {
     key: "circuit",
     title: "Circuit",
-    width: "8rem",
+    width: "7rem",
     cell: ({ health }) => health !== undefined && <CircuitBadge {...health} />,
     sort: ({ health }) => health?.circuit.state ?? ""
   },
   {
     key: "success",
     title: "Success, 24 h",
-    width: "6.5rem",
+    width: "5.75rem",
     align: "right",
     cell: ({ health }) => <Success span={health?.windows["1d"]} />,
     sort: ({ health }) => health?.windows["1d"].success_rate ?? 2
@@ -79,7 +79,7 @@ const columns: ReadonlyArray<Column<Offer>> = [
   {
     key: "p95",
     title: "p95, 24 h",
-    width: "5.5rem",
+    width: "4.75rem",
     align: "right",
     cell: ({ health }) => <Milliseconds value={health?.windows["1d"].p95_ms} />,
     sort: ({ health }) => health?.windows["1d"].p95_ms ?? 0

@@ -7,7 +7,7 @@ import { Icon } from "../parts/Icon.tsx"
 import { Time } from "../parts/Time.tsx"
 import { PageLink } from "../shell/PageLink.tsx"
 import { usePageSearch, useSetSearch } from "../shell/navigation.ts"
-import { Milliseconds } from "./models/Health.tsx"
+import { Milliseconds, NextCall } from "./models/Health.tsx"
 import { useHealth } from "./models/offers.ts"
 import { ProviderDetails } from "./providers/ProviderDetails.tsx"
 import { credentialOf, type Provider, providersOf, slowestOf, stateOf, sumOf } from "./providers/states.ts"
@@ -35,7 +35,7 @@ const Stopped = ({ provider }: { readonly provider: Provider }) => {
       )}{" "}
       {provider.retryAt !== undefined && (
         <>
-          Next call <Time at={provider.retryAt} ago />.{" "}
+          <NextCall at={provider.retryAt} />.{" "}
         </>
       )}
       {stopped.length === endpoints.length && endpoints.length > 1
@@ -47,6 +47,40 @@ const Stopped = ({ provider }: { readonly provider: Provider }) => {
     </p>
   )
 }
+
+const Spans = ({ provider }: { readonly provider: Provider }) => (
+  <table className="spans">
+    <thead>
+      <tr>
+        <th scope="col">
+          <span className="sr">Time</span>
+        </th>
+        <th scope="col">Calls</th>
+        <th scope="col">Success</th>
+        <th scope="col">p50</th>
+        <th scope="col">p95</th>
+      </tr>
+    </thead>
+    <tbody>
+      {spans.map(([span, title]) => {
+        const { calls, rate } = sumOf(provider, span)
+        return (
+          <tr key={span}>
+            <th scope="row">{title}</th>
+            <td>{count(calls)}</td>
+            <td>{rate === undefined ? "–" : percent(rate)}</td>
+            <td>
+              <Milliseconds value={slowestOf(provider, span, "p50_ms")} />
+            </td>
+            <td>
+              <Milliseconds value={slowestOf(provider, span, "p95_ms")} />
+            </td>
+          </tr>
+        )
+      })}
+    </tbody>
+  </table>
+)
 
 const Card = ({ onOpen, provider }: { readonly provider: Provider; readonly onOpen: () => void }) => {
   const state = stateOf(provider)
@@ -65,37 +99,7 @@ const Card = ({ onOpen, provider }: { readonly provider: Provider; readonly onOp
         </span>
       </header>
       <Stopped provider={provider} />
-      <table className="spans">
-        <thead>
-          <tr>
-            <th scope="col">
-              <span className="sr">Time</span>
-            </th>
-            <th scope="col">Calls</th>
-            <th scope="col">Success</th>
-            <th scope="col">p50</th>
-            <th scope="col">p95</th>
-          </tr>
-        </thead>
-        <tbody>
-          {spans.map(([span, title]) => {
-            const { calls, rate } = sumOf(provider, span)
-            return (
-              <tr key={span}>
-                <th scope="row">{title}</th>
-                <td>{count(calls)}</td>
-                <td>{rate === undefined ? "–" : percent(rate)}</td>
-                <td>
-                  <Milliseconds value={slowestOf(provider, span, "p50_ms")} />
-                </td>
-                <td>
-                  <Milliseconds value={slowestOf(provider, span, "p95_ms")} />
-                </td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
+      {sumOf(provider, "1d").calls > 0 && <Spans provider={provider} />}
       <p className="bar">
         <span className="hint">Credential</span>
         <Badge tone={credential.tone}>{credential.word}</Badge>
@@ -144,6 +148,8 @@ const Providers = (): ReactNode => {
   const set = useSetSearch("providers")
   const providers = useMemo(() => providersOf(health.data?.data ?? []), [health.data])
   const used = providers.filter((provider) => stateOf(provider).word !== "No credential")
+  const called = used.filter((provider) => sumOf(provider, "1d").calls > 0 || provider.stopped.length > 0)
+  const others = used.filter((provider) => !called.includes(provider))
   const unused = providers.filter((provider) => !used.includes(provider))
   return (
     <Loaded value={health} what="The health of the providers" rows={12}>
@@ -157,12 +163,15 @@ const Providers = (): ReactNode => {
         ) : (
           <>
             <Down providers={used} />
-            {used.length > 0 && (
-              <div className="cards">
-                {used.map((provider) => (
-                  <Card key={provider.name} provider={provider} onOpen={() => void set({ id: provider.name })} />
-                ))}
-              </div>
+            {[called, others].map(
+              (cards, index) =>
+                cards.length > 0 && (
+                  <div key={index} className="cards">
+                    {cards.map((provider) => (
+                      <Card key={provider.name} provider={provider} onOpen={() => void set({ id: provider.name })} />
+                    ))}
+                  </div>
+                )
             )}
             {unused.length > 0 && (
               <details className="unused">

@@ -16,51 +16,49 @@ import { VideoDetails } from "./videos/VideoDetails.tsx"
 import "./videos.css"
 
 const columnsOf = (workspaceName: (id: string) => string): ReadonlyArray<Column<ListedVideo>> => [
-  { key: "id", title: "Video", width: "9.5rem", cell: ({ id }) => <code>{shortId(id)}</code> },
+  { key: "id", title: "Video", width: "8.75rem", cell: ({ id }) => <code>{shortId(id)}</code> },
   {
     key: "status",
     title: "Status",
-    width: "8rem",
-    cell: ({ status }) => <StatusBadge status={status} />,
+    width: "10.5rem",
+    cell: ({ progress, status }) => (
+      <>
+        <StatusBadge status={status} /> {!isFinal(status) && progress !== undefined && <Progress progress={progress} />}
+      </>
+    ),
     sort: ({ status }) => status
-  },
-  {
-    key: "progress",
-    title: "Progress",
-    width: "9rem",
-    cell: ({ progress, status }) => !isFinal(status) && progress !== undefined && <Progress progress={progress} />
   },
   {
     key: "model",
     title: "Model",
-    width: "minmax(11rem, 1.5fr)",
+    width: "minmax(7rem, 1.5fr)",
     cell: ({ model }) => <span title={model}>{model}</span>,
     sort: ({ model }) => model ?? ""
   },
   {
     key: "key",
     title: "Key",
-    width: "minmax(8rem, 1fr)",
+    width: "minmax(7rem, 1fr)",
     cell: ({ key_hash, key_name }) => key_hash !== undefined && <KeyLink hash={key_hash} name={key_name} />,
     sort: ({ key_name }) => key_name ?? ""
   },
   {
     key: "workspace",
     title: "Workspace",
-    width: "minmax(7rem, 1fr)",
+    width: "minmax(5.5rem, 1fr)",
     cell: ({ workspace_id }) => (workspace_id === undefined ? "" : workspaceName(workspace_id))
   },
   {
     key: "created",
     title: "Submitted (UTC)",
-    width: "10.5rem",
+    width: "9rem",
     cell: ({ created_at }) => created_at !== undefined && <Time at={created_at} />,
     sort: ({ created_at }) => created_at ?? ""
   },
   {
     key: "took",
     title: "Took",
-    width: "5.5rem",
+    width: "4.5rem",
     align: "right",
     cell: ({ created_at, finished_at }) =>
       created_at !== undefined && finished_at != null ? duration(Date.parse(finished_at) - Date.parse(created_at)) : "",
@@ -70,7 +68,7 @@ const columnsOf = (workspaceName: (id: string) => string): ReadonlyArray<Column<
   {
     key: "cost",
     title: "Credits",
-    width: "5.5rem",
+    width: "4.5rem",
     align: "right",
     cell: ({ usage }) => (usage?.cost == null ? "" : credits(usage.cost)),
     sort: ({ usage }) => usage?.cost ?? 0
@@ -78,7 +76,7 @@ const columnsOf = (workspaceName: (id: string) => string): ReadonlyArray<Column<
   {
     key: "error",
     title: "Error",
-    width: "minmax(9rem, 1.5fr)",
+    width: "minmax(7rem, 1.5fr)",
     cell: ({ error }) => <span title={error}>{error}</span>
   }
 ]

@@ -25,26 +25,26 @@ const lastAnswer = ({ attempts }: Delivery): string => {
 }
 
 const columns: ReadonlyArray<Column<Delivery>> = [
-  { key: "id", title: "Delivery", width: "9.5rem", cell: ({ id }) => <code>{shortId(id)}</code> },
+  { key: "id", title: "Delivery", width: "8.75rem", cell: ({ id }) => <code>{shortId(id)}</code> },
   {
     key: "status",
     title: "Status",
-    width: "7rem",
+    width: "6.5rem",
     cell: ({ status }) => <StatusBadge status={status} />,
     sort: ({ status }) => status
   },
-  { key: "type", title: "Event", width: "9rem", cell: ({ type }) => type, sort: ({ type }) => type },
+  { key: "type", title: "Event", width: "8.5rem", cell: ({ type }) => type, sort: ({ type }) => type },
   {
     key: "video",
     title: "Video",
-    width: "9.5rem",
+    width: "8.75rem",
     cell: ({ video_id }) => (
       <PageLink page="videos" search={{ id: video_id }}>
         <code>{shortId(video_id)}</code>
       </PageLink>
     )
   },
-  { key: "url", title: "Receiver", width: "minmax(12rem, 1fr)", cell: ({ url }) => <span title={url}>{url}</span> },
+  { key: "url", title: "Receiver", width: "minmax(9rem, 1fr)", cell: ({ url }) => <span title={url}>{url}</span> },
   {
     key: "attempts",
     title: "Attempts",
@@ -56,19 +56,22 @@ const columns: ReadonlyArray<Column<Delivery>> = [
   {
     key: "answer",
     title: "Latest answer",
-    width: "minmax(10rem, 1fr)",
-    cell: (delivery) => <span title={lastAnswer(delivery)}>{lastAnswer(delivery)}</span>
-  },
-  {
-    key: "next",
-    title: "Next attempt",
-    width: "6.5rem",
-    cell: ({ next_attempt_at }) => next_attempt_at !== null && <Time at={next_attempt_at} ago />
+    width: "minmax(9rem, 1fr)",
+    cell: (delivery) => (
+      <span title={lastAnswer(delivery)}>
+        {delivery.next_attempt_at !== null && (
+          <>
+            Next attempt <Time at={delivery.next_attempt_at} ago />.{" "}
+          </>
+        )}
+        {lastAnswer(delivery)}
+      </span>
+    )
   },
   {
     key: "created",
     title: "Created (UTC)",
-    width: "10.5rem",
+    width: "9rem",
     cell: ({ created_at }) => <Time at={created_at} />,
     sort: ({ created_at }) => created_at
   }

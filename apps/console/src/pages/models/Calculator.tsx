@@ -103,7 +103,7 @@ const Result = ({ providers, request }: { readonly request: Request; readonly pr
   })
   return (
     <div className="estimate" aria-live="polite">
-      <Loaded value={estimate} what="The price" rows={3}>
+      <Loaded value={estimate} what="The price" rows={providers.length + 1}>
         {({ data }) => <Answer estimate={data} providers={providers} />}
       </Loaded>
     </div>

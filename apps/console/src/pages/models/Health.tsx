@@ -6,6 +6,16 @@ import type { Health } from "./offers.ts"
 
 type Span = Health["windows"]["1d"]
 
+/** When a provider that is down is called again. Only a request calls it. */
+export const NextCall = ({ at }: { readonly at: string }) =>
+  Date.parse(at) <= Date.now() ? (
+    <>The next request tries it again</>
+  ) : (
+    <>
+      Called again <Time at={at} ago />
+    </>
+  )
+
 /** Since when it is open, and when the next call is made. */
 export const CircuitDetail = ({ circuit }: Pick<Health, "circuit">) => {
   if (circuit.state === "closed") return null
@@ -20,7 +30,7 @@ export const CircuitDetail = ({ circuit }: Pick<Health, "circuit">) => {
       )}
       {circuit.retry_at !== null && (
         <>
-          , next call <Time at={circuit.retry_at} ago />
+          . <NextCall at={circuit.retry_at} />
         </>
       )}
     </>

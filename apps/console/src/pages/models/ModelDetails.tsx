@@ -9,13 +9,13 @@ import { PageLink } from "../../shell/PageLink.tsx"
 import { Calculator } from "./Calculator.tsx"
 import { CircuitBadge, CircuitDetail, Milliseconds, Success } from "./Health.tsx"
 import { type Health, type Model, type Offer, useOffers } from "./offers.ts"
-import { priceOf } from "./prices.ts"
+import { Price } from "./prices.tsx"
 
 const columns: ReadonlyArray<Column<Offer>> = [
   {
     key: "provider",
     title: "Provider",
-    width: "minmax(7rem, 1fr)",
+    width: "minmax(5rem, 1fr)",
     cell: ({ provider }) => (
       <PageLink page="providers" search={{ id: provider }}>
         {provider}
@@ -25,55 +25,41 @@ const columns: ReadonlyArray<Column<Offer>> = [
   {
     key: "price",
     title: "Price, credits",
-    width: "9rem",
+    width: "minmax(7.5rem, 1.5fr)",
     align: "right",
-    cell: ({ endpoint }) => (endpoint === undefined ? "" : priceOf(endpoint))
+    cell: ({ endpoint }) => endpoint !== undefined && <Price endpoint={endpoint} />
   },
   {
     key: "limit",
-    title: "Time limit",
-    width: "5.5rem",
+    title: "Limit",
+    width: "3.5rem",
     align: "right",
     cell: ({ health }) => <Milliseconds value={health?.time_limit_ms} />
   },
   {
     key: "circuit",
     title: "Circuit",
-    width: "8rem",
+    width: "6rem",
     cell: ({ health }) => health !== undefined && <CircuitBadge {...health} />
   },
   {
-    key: "5m",
-    title: "5 min",
-    width: "4.5rem",
-    align: "right",
-    cell: ({ health }) => <Success span={health?.windows["5m"]} />
-  },
-  {
-    key: "1h",
-    title: "1 h",
-    width: "4.5rem",
-    align: "right",
-    cell: ({ health }) => <Success span={health?.windows["1h"]} />
-  },
-  {
-    key: "1d",
+    key: "success",
     title: "24 h",
-    width: "4.5rem",
+    width: "3.5rem",
     align: "right",
     cell: ({ health }) => <Success span={health?.windows["1d"]} />
   },
   {
     key: "p50",
-    title: "p50, 24 h",
-    width: "5rem",
+    title: "p50",
+    width: "3.75rem",
     align: "right",
     cell: ({ health }) => <Milliseconds value={health?.windows["1d"].p50_ms} />
   },
   {
     key: "p95",
-    title: "p95, 24 h",
-    width: "5rem",
+    title: "p95",
+    width: "3.75rem",
     align: "right",
     cell: ({ health }) => <Milliseconds value={health?.windows["1d"].p95_ms} />
   }
@@ -146,6 +132,9 @@ const Details = ({ health, model }: { readonly model: Model; readonly health: Re
       <section className="loaded">
         <h3>Providers in the order in which they are tried</h3>
         <Table label="Providers of the model" columns={columns} rows={offers} rowKey={({ provider }) => provider} />
+        <p className="hint">
+          Successes, p50 and p95 are of the last 24 hours. Limit: the longest that a call may take.
+        </p>
       </section>
       <section className="loaded">
         <h3>What it can do</h3>

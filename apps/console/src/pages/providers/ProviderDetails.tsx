@@ -6,7 +6,7 @@ import { count } from "../../parts/format.ts"
 import { type Column, Table } from "../../parts/Table.tsx"
 import { Time } from "../../parts/Time.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
-import { CircuitBadge, Milliseconds, Success } from "../models/Health.tsx"
+import { CircuitBadge, Milliseconds, NextCall, Success } from "../models/Health.tsx"
 import type { Health } from "../models/offers.ts"
 import { credentialOf, type Provider, stateOf } from "./states.ts"
 
@@ -60,8 +60,8 @@ const columns: ReadonlyArray<Column<Health>> = [
   {
     key: "retry",
     title: "Next call",
-    width: "5.5rem",
-    cell: ({ circuit }) => circuit.retry_at !== null && <Time at={circuit.retry_at} ago />
+    width: "13rem",
+    cell: ({ circuit }) => circuit.retry_at !== null && <NextCall at={circuit.retry_at} />
   },
   ...spans.flatMap(([span, title]): ReadonlyArray<Column<Health>> => [
     {

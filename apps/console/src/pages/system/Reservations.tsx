@@ -107,25 +107,26 @@ type Choice = { readonly what: "settle" | "dismiss"; readonly reservation: Reser
 
 const columnsOf = (
   workspaceName: (id: string) => string,
+  state: Reservation["state"],
   mayChange: boolean,
   choose: (choice: Choice) => void
 ): ReadonlyArray<Column<Reservation>> => [
   {
     key: "id",
     title: "Reservation",
-    width: "9.5rem",
+    width: "9rem",
     cell: ({ id }) => <code title={id}>{shortId(id)}</code>
   },
   {
     key: "state",
     title: "State",
-    width: "11rem",
+    width: state === "open" ? "11.5rem" : "7rem",
     cell: (reservation) => <State reservation={reservation} />
   },
   {
     key: "amount",
     title: "Credits",
-    width: "5.5rem",
+    width: "4.5rem",
     align: "right",
     cell: ({ amount }) => credits(amount),
     sort: ({ amount }) => amount
@@ -133,14 +134,14 @@ const columnsOf = (
   {
     key: "model",
     title: "Model",
-    width: "minmax(10rem, 1fr)",
+    width: "minmax(8rem, 1fr)",
     cell: ({ model }) => <span title={model}>{model}</span>,
     sort: ({ model }) => model
   },
   {
     key: "about",
     title: "Request or video",
-    width: "10rem",
+    width: "9rem",
     cell: ({ request_id, video_id }) =>
       video_id !== null ? (
         <PageLink page="videos" search={{ id: video_id }}>
@@ -150,18 +151,18 @@ const columnsOf = (
         request_id !== null && <code title={request_id}>{shortId(request_id)}</code>
       )
   },
-  { key: "key", title: "Key", width: "minmax(7rem, 1fr)", cell: ({ key_hash }) => <KeyLink hash={key_hash} /> },
+  { key: "key", title: "Key", width: "minmax(5rem, 1fr)", cell: ({ key_hash }) => <KeyLink hash={key_hash} /> },
   {
     key: "workspace",
     title: "Workspace",
-    width: "minmax(7rem, 1fr)",
+    width: "minmax(5rem, 1fr)",
     cell: ({ workspace_id }) => workspaceName(workspace_id)
   },
   {
     key: "at",
-    title: "Reserved (UTC)",
-    width: "10.5rem",
-    cell: ({ reserved_at }) => <Time at={reserved_at} />,
+    title: "Reserved",
+    width: "5rem",
+    cell: ({ reserved_at }) => <Time at={reserved_at} ago />,
     sort: ({ reserved_at }) => reserved_at
   },
   ...(mayChange
@@ -170,27 +171,26 @@ const columnsOf = (
           key: "actions",
           title: "Actions",
           width: "10.5rem",
-          cell: (reservation: Reservation) =>
-            reservation.state === "abandoned" && (
-              <>
-                <button
-                  type="button"
-                  className="quiet"
-                  aria-label={`Settle ${reservation.id}`}
-                  onClick={() => choose({ what: "settle", reservation })}
-                >
-                  Settle
-                </button>
-                <button
-                  type="button"
-                  className="quiet"
-                  aria-label={`Dismiss ${reservation.id}`}
-                  onClick={() => choose({ what: "dismiss", reservation })}
-                >
-                  Dismiss
-                </button>
-              </>
-            )
+          cell: (reservation: Reservation) => (
+            <>
+              <button
+                type="button"
+                className="quiet"
+                aria-label={`Settle ${reservation.id}`}
+                onClick={() => choose({ what: "settle", reservation })}
+              >
+                Settle
+              </button>
+              <button
+                type="button"
+                className="quiet"
+                aria-label={`Dismiss ${reservation.id}`}
+                onClick={() => choose({ what: "dismiss", reservation })}
+              >
+                Dismiss
+              </button>
+            </>
+          )
         }
       ]
     : [])
@@ -238,7 +238,7 @@ export const Reservations = () => {
             <>
               <Table
                 label="Reservations"
-                columns={columnsOf(workspaceName, mayChange, setChoice)}
+                columns={columnsOf(workspaceName, state, mayChange && state === "abandoned", setChoice)}
                 rows={data}
                 rowKey={({ id }) => id}
               />
