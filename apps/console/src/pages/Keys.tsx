@@ -3,7 +3,7 @@ import { type ReactNode, useState } from "react"
 import { useMay, useOffsetPages } from "../api/hooks.ts"
 import { CheckField } from "../parts/Fields.tsx"
 import { FilterSelect, FilterText } from "../parts/Filter.tsx"
-import { count, credits } from "../parts/format.ts"
+import { counted, credits } from "../parts/format.ts"
 import { Icon } from "../parts/Icon.tsx"
 import { Empty, Loaded } from "../parts/Loaded.tsx"
 import { Table } from "../parts/Table.tsx"
@@ -86,7 +86,7 @@ const Keys = (): ReactNode => {
             )
           ) : (
             <>
-              <p className="hint">{count(keys.total ?? 0)} keys</p>
+              <p className="hint">{counted(keys.total ?? 0, "key")}</p>
               <Table
                 label="Keys"
                 rows={keys.rows ?? []}

@@ -80,7 +80,7 @@ export const DeleteDialog = ({
       onSubmit={onDelete}
       onClose={onClose}
     >
-      <div>{children}</div>
+      <div className="form">{children}</div>
       <TextField label={`Type ${name} to confirm`} name="confirm" value={typed} onChange={setTyped} autoFocus />
     </FormDialog>
   )

@@ -13,6 +13,9 @@ export const credits = (amount: number): string =>
 /** A number of things, such as `1,204`. */
 export const count = (value: number): string => countFormat.format(value)
 
+/** A number with its noun, such as `1 key` or `1,204 keys`. */
+export const counted = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? "" : "s"}`
+
 /** A short form for axes and tiles, such as `1.2K`. */
 export const short = (value: number): string => compact.format(value)
 

@@ -2,7 +2,7 @@
 import { useState } from "react"
 import { useChange, useRead } from "../../api/hooks.ts"
 import { FilterText } from "../../parts/Filter.tsx"
-import { count } from "../../parts/format.ts"
+import { count, counted } from "../../parts/format.ts"
 import { FormDialog } from "../../parts/FormDialog.tsx"
 import { Loaded } from "../../parts/Loaded.tsx"
 import { useGuardrails } from "../../parts/names.ts"
@@ -36,7 +36,7 @@ export const AssignKeys = ({ of, onClose }: { readonly of: Guardrail; readonly o
   return (
     <FormDialog
       title={`Assign keys to ${of.name}`}
-      action={chosen.size === 1 ? "Assign 1 key" : `Assign ${count(chosen.size)} keys`}
+      action={`Assign ${counted(chosen.size, "key")}`}
       change={assign}
       disabled={first === undefined}
       onSubmit={() => {
@@ -95,7 +95,7 @@ export const AssignKeys = ({ of, onClose }: { readonly of: Guardrail; readonly o
       </Loaded>
       {moved > 0 && (
         <p className="hint">
-          A key has at most one guardrail: {moved === 1 ? "1 key leaves" : `${count(moved)} keys leave`} another one.
+          A key has at most one guardrail: {counted(moved, "key")} {moved === 1 ? "leaves" : "leave"} another one.
         </p>
       )}
       {chosen.size > 0 && (

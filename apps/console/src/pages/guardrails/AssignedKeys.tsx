@@ -1,7 +1,7 @@
 /** The keys of a guardrail, and their removal from it. */
 import { useState } from "react"
 import { useChange, useMay, useOffsetPages } from "../../api/hooks.ts"
-import { count } from "../../parts/format.ts"
+import { count, counted } from "../../parts/format.ts"
 import { FormDialog } from "../../parts/FormDialog.tsx"
 import { Empty, Loaded } from "../../parts/Loaded.tsx"
 import { Table } from "../../parts/Table.tsx"
@@ -27,7 +27,7 @@ const RemoveKeys = ({
   return (
     <FormDialog
       title={`Remove keys from ${of.name}`}
-      action={chosen.size === 1 ? "Remove 1 key" : `Remove ${count(chosen.size)} keys`}
+      action={`Remove ${counted(chosen.size, "key")}`}
       dangerous
       change={remove}
       onSubmit={() => {

@@ -1,5 +1,5 @@
 /** The preview of a change of a guardrail: which keys have used what it would forbid. */
-import { count, credits } from "../../parts/format.ts"
+import { count, counted, credits } from "../../parts/format.ts"
 import { Icon } from "../../parts/Icon.tsx"
 import { Skeleton } from "../../parts/Loaded.tsx"
 import { Problem } from "../../parts/Problem.tsx"
@@ -9,7 +9,7 @@ import type { Restriction } from "./restriction.ts"
 const Use = ({ isModelForbidden, left, model, provider, requests, usage }: Loss["uses"][number]) => (
   <li>
     <code>{model}</code>
-    {provider !== "" && <> at {provider}</>}: {count(requests)} requests, {credits(usage)} credits.{" "}
+    {provider !== "" && <> at {provider}</>}: {counted(requests, "request")}, {credits(usage)} credits.{" "}
     {isModelForbidden
       ? "The model is forbidden."
       : left.length === 0
@@ -42,7 +42,7 @@ export const Losses = ({
         <>
           <p className="loses">
             <Icon name="warning" />
-            {losses.length === 1 ? "1 key has" : `${count(losses.length)} keys have`} used what this forbids:
+            {counted(losses.length, "key")} {losses.length === 1 ? "has" : "have"} used what this forbids:
           </p>
           <ul className="lines">
             {losses.map(({ key, uses }) => (

@@ -5,7 +5,7 @@ import { useChange, useMay, useRead, useSessionState } from "../../api/hooks.ts"
 import { Chart } from "../../parts/Chart.tsx"
 import { Id } from "../../parts/Copy.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { count, credits } from "../../parts/format.ts"
+import { count, counted, credits } from "../../parts/format.ts"
 import { DeleteDialog } from "../../parts/FormDialog.tsx"
 import { Loaded } from "../../parts/Loaded.tsx"
 import { Problem } from "../../parts/Problem.tsx"
@@ -131,7 +131,7 @@ const Spend = ({ of }: { readonly of: Key }) => {
                 <h3>No spend in 30 days</h3>
               )}
               <p className="hint">
-                {requests === 1 ? "1 request" : `${count(requests)} requests`} in 30 days, {count(failed)} failed.
+                {counted(requests, "request")} in 30 days, {count(failed)} failed.
               </p>
             </>
           )
@@ -324,7 +324,7 @@ const Actions = ({
             Programs that use the key stop working at once
             {of.ephemeral_keys === undefined || of.ephemeral_keys === 0
               ? ""
-              : `, and so do its ${count(of.ephemeral_keys)} ephemeral keys`}
+              : `, and so do its ${counted(of.ephemeral_keys, "ephemeral key")}`}
             . Its requests stay in the log. To stop it for a while, disable it.
           </p>
         </DeleteDialog>

@@ -63,8 +63,8 @@ export const ShownKey = ({ onClose, value }: { readonly value: NewKey; readonly 
         <Problem what="The key was created, but it has no guardrail" error={value.problem} />
       )}
       <p>
-        {value.previousExpiresAt === undefined ? "" : "The key has a new secret. "}
-        Copy it now: the gateway keeps only its hash and cannot show it again.
+        {value.previousExpiresAt === undefined ? "Copy the key now: the" : "The key has a new secret. Copy it now: the"}{" "}
+        gateway keeps only its hash and cannot show it again.
       </p>
       <p className="secret">
         <code>{value.text}</code>

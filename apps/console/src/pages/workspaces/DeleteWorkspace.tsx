@@ -1,6 +1,6 @@
 /** Deletes a workspace, and says first what is in the way. */
 import { useChange, useRead } from "../../api/hooks.ts"
-import { count, credits } from "../../parts/format.ts"
+import { counted, credits } from "../../parts/format.ts"
 import { DeleteDialog } from "../../parts/FormDialog.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
@@ -26,7 +26,7 @@ const InTheWay = ({ of }: { readonly of: Workspace }) => {
           {keyCount > 0 && (
             <li>
               <PageLink page="keys" search={{ workspace: of.id }}>
-                {keyCount === 1 ? "1 key" : `${count(keyCount)} keys`}
+                {counted(keyCount, "key")}
               </PageLink>
               , which must be deleted first, disabled ones too
             </li>

@@ -15,7 +15,7 @@ const signed = (amount: number): string => (amount > 0 ? `+${credits(amount)}` :
 export const Ledger = ({ of }: { readonly of: Workspace }) => {
   const entries = useIdPages("GET /credits/ledger", { workspace_id: of.id, limit: 50 })
   return (
-    <section className="card">
+    <section className="lines">
       <h3>Ledger of credits</h3>
       <Loaded value={entries} what="The ledger" rows={4}>
         {() =>
@@ -33,31 +33,31 @@ export const Ledger = ({ of }: { readonly of: Workspace }) => {
                 {
                   key: "time",
                   title: "Time (UTC)",
-                  width: "9.5rem",
+                  width: "9rem",
                   cell: ({ created_at }) => <Time at={created_at} />
                 },
-                { key: "kind", title: "Kind", width: "5.5rem", cell: ({ kind }) => kinds[kind] },
+                { key: "kind", title: "Kind", width: "5rem", cell: ({ kind }) => kinds[kind] },
                 {
                   key: "amount",
                   title: "Amount",
-                  width: "5.5rem",
+                  width: "4.75rem",
                   align: "right",
                   cell: ({ amount }) => signed(amount)
                 },
                 {
                   key: "balance",
                   title: "Balance",
-                  width: "5.5rem",
+                  width: "4.75rem",
                   align: "right",
                   cell: ({ balance }) => credits(balance)
                 },
                 {
                   key: "note",
                   title: "Note",
-                  width: "minmax(9rem, 1fr)",
+                  width: "minmax(6rem, 1fr)",
                   cell: ({ note }) => (note === null ? "" : <span title={note}>{note}</span>)
                 },
-                { key: "actor", title: "By", width: "8rem", cell: ({ actor }) => <Actor actor={actor} /> }
+                { key: "actor", title: "By", width: "6rem", cell: ({ actor }) => <Actor actor={actor} /> }
               ]}
             />
           )
