@@ -18,6 +18,17 @@ describe("paragraphs", () => {
     ])
   })
 
+  it("have the punctuation of the text between the words, or spaces if the words are others", () => {
+    const all = [word("Hello", 0, 0.4), word("there", 0.5, 0.9)]
+    const of = (text: string) =>
+      paragraphs({ text: "", words: all, segments: [{ text, start: 0, end: 1 }] })[0]?.words.map(
+        (each) => each.before + each.text
+      )
+    expect(of("Hello, there!")).toEqual(["Hello", ", there!"])
+    expect(of("Hellothere")).toEqual(["Hello", "there"])
+    expect(of("hi there")).toEqual([" Hello", " there"])
+  })
+
   it("begin at pauses if there are no segments", () => {
     expect(paragraphs({ text: "", words }).map(({ end, start, text }) => [start, end, text])).toEqual([
       [0, 0.9, "Hello there."],

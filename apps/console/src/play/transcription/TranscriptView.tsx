@@ -138,13 +138,14 @@ export const TranscriptView = ({
                 {paragraph.speaker !== undefined && <strong>Speaker {paragraph.speaker + 1}: </strong>}
                 {paragraph.words.length === 0
                   ? paragraph.text
-                  : paragraph.words.map(({ start, text }) => {
+                  : paragraph.words.map(({ before, start, text }) => {
                       const at = next++
                       return (
                         <span key={at}>
+                          {before}
                           <span data-word={at} data-start={start}>
                             {text}
-                          </span>{" "}
+                          </span>
                         </span>
                       )
                     })}

@@ -22,6 +22,8 @@ export interface Transcript {
 }
 
 export interface Word {
+  /** What stands before it in the paragraph: nothing, a space, punctuation. */
+  readonly before: string
   readonly text: string
   readonly start: number
   readonly end: number
@@ -39,8 +41,27 @@ export interface Paragraph {
 
 const timed = (words: ReadonlyArray<RawWord> = []): ReadonlyArray<Word> =>
   words.flatMap(({ end, start, word }) =>
-    word === undefined || start === undefined || end === undefined ? [] : [{ text: word.trim(), start, end }]
+    word === undefined || start === undefined || end === undefined
+      ? []
+      : [{ before: " ", text: word.trim(), start, end }]
   )
+
+/**
+ * The words as they stand in a text. Models write a text with punctuation that its words lack, and
+ * some languages have no spaces. Undefined: the words are not those of the text.
+ */
+const placed = (words: ReadonlyArray<Word>, text: string): ReadonlyArray<Word> | undefined => {
+  const found: Array<Word> = []
+  let done = 0
+  for (const word of words) {
+    const at = text.indexOf(word.text, done)
+    if (at < 0) return undefined
+    found.push({ ...word, before: text.slice(done, at) })
+    done = at + word.text.length
+  }
+  const last = found.pop()
+  return last === undefined ? [] : [...found, { ...last, text: last.text + text.slice(done) }]
+}
 
 /** A pause of this length begins a paragraph, if there are no segments. */
 const pause = 1.5
@@ -48,7 +69,11 @@ const pause = 1.5
 /** The most words of a paragraph, if there are no segments. */
 const maxWords = 60
 
-const joined = (words: ReadonlyArray<Word>): string => words.map(({ text }) => text).join(" ")
+const joined = (words: ReadonlyArray<Word>): string =>
+  words
+    .map(({ before, text }) => before + text)
+    .join("")
+    .trim()
 
 const ofWords = (words: ReadonlyArray<Word>): ReadonlyArray<Paragraph> => {
   const groups: Array<Array<Word>> = []
@@ -89,7 +114,7 @@ export const paragraphs = (transcript: Transcript): ReadonlyArray<Paragraph> => 
   return segments.flatMap((segment, index) => {
     const own = groups[index] ?? []
     const text = segment.text === "" ? joined(own) : segment.text
-    return text === "" ? [] : [{ ...segment, text, words: own }]
+    return text === "" ? [] : [{ ...segment, text, words: placed(own, text) ?? own }]
   })
 }
 
@@ -123,7 +148,7 @@ export const cues = (all: ReadonlyArray<Paragraph>): ReadonlyArray<Cue> =>
     const parts: Array<{ start: number; end: number; text: string }> = []
     for (const word of words) {
       const part = parts.at(-1)
-      const next = part === undefined ? word.text : `${part.text} ${word.text}`
+      const next = part === undefined ? word.text : part.text + word.before + word.text
       if (part === undefined || next.length > maxCharacters || word.end - part.start > maxSeconds) {
         parts.push({ start: word.start, end: word.end, text: word.text })
       } else {
