@@ -160,8 +160,9 @@ export const seriesOf = (
   }).toSorted((a, b) => b.size - a.size)
   // A group without a figure has nothing to be seen.
   const seen = all.filter(({ size }, index) => size > 0 || index === 0)
-  const named = seen.slice(0, mostGroups).map(({ name, values }) => ({ name: nameOf(name), values }))
-  const others = seen.slice(mostGroups)
+  const ownColor = seen.length === mostGroups + 1 ? seen.length : mostGroups
+  const named = seen.slice(0, ownColor).map(({ name, values }) => ({ name: nameOf(name), values }))
+  const others = seen.slice(ownColor)
   if (!isSum || others.length === 0) return named
   const sum = times.map((_, index) => others.reduce((total, { values }) => total + (values[index] ?? 0), 0))
   return [...named, { name: `${others.length} others`, values: sum }]

@@ -3,8 +3,13 @@ import { type FrameSearch, type RangeName, rangeNames } from "./range.ts"
 
 type Raw = Readonly<Record<string, unknown>>
 
+/** The router reads `1` and `true` as what they are in JSON. */
 const text = (value: unknown): string | undefined =>
-  typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined
+  typeof value === "string" && value !== ""
+    ? value
+    : typeof value === "number" || typeof value === "boolean"
+      ? String(value)
+      : undefined
 
 const time = (value: unknown): string | undefined => {
   const when = text(value)

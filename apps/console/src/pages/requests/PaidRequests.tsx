@@ -132,6 +132,9 @@ const columnsOf = (keyName: (hash: string) => string): ReadonlyArray<Column<Paid
   }
 ]
 
+/** How many rows a page has at most. */
+const onPage = 100
+
 /** How many pages are read at once while few of their rows match. A page looks at 2,000 requests. */
 const searchedPages = 5
 
@@ -142,10 +145,10 @@ export const PaidRequests = () => {
   const keyName = useKeyName()
   const keys = useKeys()
   const isLive = search.live !== undefined && range.to === undefined
-  const paged = usePages("GET /generations", { ...list, limit: 100 }, { enabled: !isLive })
+  const paged = usePages("GET /generations", { ...list, limit: onPage }, { enabled: !isLive })
   const latest = useRead(
     "GET /generations",
-    { query: { ...list, limit: 100 } },
+    { query: { ...list, limit: onPage } },
     { enabled: isLive, refetchInterval: liveEvery }
   )
   const rows = (isLive ? latest.data?.data : paged.rows) ?? []
@@ -154,7 +157,7 @@ export const PaidRequests = () => {
   // A page of a filtered list may have few rows or none although more follow.
   const [wanted, setWanted] = useState(searchedPages)
   const pages = paged.data?.pages.length ?? 0
-  const searches = !isLive && rows.length < 20 && paged.hasNextPage && !paged.isPlaceholderData
+  const searches = !isLive && rows.length < onPage && paged.hasNextPage && !paged.isPlaceholderData
   useEffect(() => {
     if (searches && !paged.isFetchingNextPage && pages < wanted) void paged.fetchNextPage()
   }, [searches, paged.isFetchingNextPage, pages, wanted])
