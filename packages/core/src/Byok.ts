@@ -80,7 +80,16 @@ export const ByokKey = Schema.Struct({
   allowed_user_ids: Schema.NullOr(Schema.Array(Schema.String)),
   /** Keys for the same provider are tried in ascending order. */
   sort_order: Schema.Int,
-  created_at: Timestamp
+  created_at: Timestamp,
+  /** When a call with the key ended last, known within a minute. Null: none did. */
+  last_used_at: Schema.optionalKey(Schema.NullOr(Timestamp)),
+  /**
+   * How that call ended: `Success`, or what went wrong, as in the attempts of the request log, such
+   * as `Unauthorized`. Null: there was none.
+   */
+  last_outcome: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  /** The HTTP status of the provider's error in that call. Null: none. */
+  last_status: Schema.optionalKey(Schema.NullOr(Schema.Int))
 })
 
 /**
@@ -216,6 +225,53 @@ export const DeleteResponse = Schema.Struct({
  */
 export type DeleteResponse = { [Field in keyof typeof DeleteResponse.Type]: (typeof DeleteResponse.Type)[Field] }
 
+/**
+ * What a call with a key says of it.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const TestResult = Schema.Struct({
+  /**
+   * Whether the provider takes the key. False: it refuses it, or the account has no credit. Null:
+   * its answer does not say, or no call was made.
+   */
+  accepted: Schema.NullOr(Schema.Boolean),
+  /**
+   * `Success`, or what went wrong, as in the attempts of the request log. `NotTried`: no model of
+   * the provider is cheap enough, or the key cannot be decrypted.
+   */
+  outcome: Schema.String,
+  /** The HTTP status of the provider's error. Null: none. */
+  status: Schema.NullOr(Schema.Int),
+  /** What the provider says of the error. Null: nothing. */
+  message: Schema.NullOr(Schema.String),
+  /** The model that was called. Null: none was. */
+  model: Schema.NullOr(Schema.String),
+  /** How long it took, in milliseconds. */
+  duration_ms: Schema.Finite
+})
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type TestResult = { [Field in keyof typeof TestResult.Type]: (typeof TestResult.Type)[Field] }
+
+/**
+ * What the call says of the key.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const TestResponse = Schema.Struct({ data: TestResult })
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type TestResponse = { [Field in keyof typeof TestResponse.Type]: (typeof TestResponse.Type)[Field] }
+
 const params = { id: ByokKeyId }
 
 const exampleId = "1c9a5a0e-7d5e-4a51-8e0b-0f9d3c6c2b40"
@@ -235,7 +291,10 @@ const exampleKey = () => ({
   allowed_models: ["cohere/rerank-v3.5"],
   allowed_user_ids: null,
   sort_order: 0,
-  created_at: "2026-11-20T22:30:00.000Z"
+  created_at: "2026-11-20T22:30:00.000Z",
+  last_used_at: "2026-11-20T23:02:11.000Z",
+  last_outcome: "Success",
+  last_status: null
 })
 
 /**
@@ -369,6 +428,40 @@ export const deleteByokKeyEndpoint = Operation.endpoint(deleteByokKeyOperation, 
 }))
 
 /**
+ * @category operations
+ * @since 0.1.0
+ */
+export const testByokKeyOperation = Operation.make("testByokKey", "POST", "/byok/:id/test", {
+  access: "management key",
+  success: TestResponse,
+  error: managementErrors
+})
+
+/**
+ * @category endpoints
+ * @since 0.1.0
+ */
+export const testByokKeyEndpoint = Operation.endpoint(testByokKeyOperation, () => ({
+  params,
+  reference: {
+    summary: "Test a provider key",
+    example: {
+      params: { id: exampleId },
+      response: {
+        data: {
+          accepted: false,
+          outcome: "Unauthorized",
+          status: 401,
+          message: "invalid api token",
+          model: "cohere/rerank-v3.5",
+          duration_ms: 142
+        }
+      }
+    }
+  }
+}))
+
+/**
  * The errors of the functions of this module.
  *
  * @category errors
@@ -441,3 +534,14 @@ export const updateByokKey = (id: string, request: UpdateRequest): Effect.Effect
  */
 export const deleteByokKey = (id: string): Effect.Effect<void, Failure, GatewayClient> =>
   Effect.asVoid(call(deleteByokKeyOperation, { params: { id } }))
+
+/**
+ * Calls the cheapest model of the provider once with a stored key, also with a disabled one, and
+ * returns what the answer says of the key: one short document to rank, or a fifth of a second of
+ * silence to transcribe. The provider bills it. The gateway charges nothing.
+ *
+ * @category calls
+ * @since 0.1.0
+ */
+export const testByokKey = (id: string): Effect.Effect<TestResult, Failure, GatewayClient> =>
+  dataOf(call(testByokKeyOperation, { params: { id } }))

@@ -205,6 +205,7 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     getByokKey: method(Byok.getByokKey),
     updateByokKey: method(Byok.updateByokKey),
     deleteByokKey: method(Byok.deleteByokKey),
+    testByokKey: method(Byok.testByokKey),
     createDestination: method(Destinations.createDestination),
     listDestinations: method(Destinations.listDestinations),
     getDestination: method(Destinations.getDestination),

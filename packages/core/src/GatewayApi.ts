@@ -149,7 +149,8 @@ export class ByokGroup extends HttpApiGroup.make("byok")
     Byok.listByokKeysEndpoint,
     Byok.getByokKeyEndpoint,
     Byok.updateByokKeyEndpoint,
-    Byok.deleteByokKeyEndpoint
+    Byok.deleteByokKeyEndpoint,
+    Byok.testByokKeyEndpoint
   )
   .annotate(GroupTitle, "Provider keys") {}
 

@@ -90,6 +90,7 @@ describe("the traits of the operations", () => {
         "createByokKey",
         "updateByokKey",
         "deleteByokKey",
+        "testByokKey",
         "createDestination",
         "updateDestination",
         "deleteDestination",
@@ -220,7 +221,8 @@ describe("the traits of the operations", () => {
         "createWorkspace",
         "rotateWebhookSecret",
         "createDestination",
-        "testDestination"
+        "testDestination",
+        "testByokKey"
       ])
     )
   })

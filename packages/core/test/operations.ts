@@ -294,6 +294,14 @@ export const operations = {
     (client) => client.dismissReservation("id"),
     "data"
   ],
+  testByokKey: [
+    "POST /api/v1/byok/:id/test",
+    200,
+    managing,
+    "management key",
+    (client) => client.testByokKey("id"),
+    "data"
+  ],
   testDestination: [
     "POST /api/v1/observability/destinations/:id/test",
     200,

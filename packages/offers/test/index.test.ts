@@ -15,6 +15,7 @@ describe("the public surface", () => {
       "FileApi",
       "FormBody",
       "JsonScanner",
+      "KeyCheck",
       "LanguageCode",
       "MicroCredits",
       "Model",

@@ -65,6 +65,7 @@ import * as KeyStore from "./access/KeyStore.ts"
 import * as ModelsHandlers from "./operations/ModelsHandlers.ts"
 import * as FreeModelDays from "./accounting/FreeModelDays.ts"
 import * as AllowedProviderKeys from "./routing/AllowedProviderKeys.ts"
+import * as ProviderKeyUse from "./access/ProviderKeyUse.ts"
 import * as ProviderKeys from "./access/ProviderKeys.ts"
 import * as RateLimits from "./access/RateLimits.ts"
 import * as Reload from "./Reload.ts"
@@ -464,7 +465,7 @@ export const layer = ({
     Layer.provideMerge(
       Layer.mergeAll(limits, ObjectStore.layerRemembering(objects(data.dataDir, { objectStoreUrl }, uploads)))
     ),
-    Layer.provide(counters(redisUrl)),
+    Layer.provide([counters(redisUrl), ProviderKeyUse.layer()]),
     Layer.provide(InstanceDescription.layer({ version, worker })),
     Layer.provide([Readiness.layer, Scrape.layer]),
     Layer.provideMerge(layerStores(data)),

@@ -100,6 +100,7 @@ const schemas = {
   creditsResponse: Credits.Response,
   creditLedgerEntry: Credits.LedgerEntry,
   creditLedgerResponse: Credits.LedgerResponse,
+  byokTestResponse: Byok.TestResponse,
   destinationTestResponse: Destinations.TestResponse,
   instance: System.Instance,
   instancesResponse: System.InstancesResponse,

@@ -35,6 +35,11 @@ class StoredProviderKey extends Model.Class<StoredProviderKey>("ProviderKey")({
   allowedUsers: Table.nullable(Table.Texts),
   /** Keys for the same provider are tried in ascending order. */
   sortOrder: Table.Whole,
+  /** When a call with it ended last, and how: `Success`, or the reason. Written within a minute. */
+  usedAt: Table.nullable(Table.Whole),
+  outcome: Table.nullable(Schema.String),
+  /** The HTTP status of the provider's error. */
+  outcomeStatus: Table.nullable(Table.Whole),
   createdAt: Table.constant(Table.Whole),
   updatedAt: Table.Whole
 }) {}

@@ -59,6 +59,10 @@ export const maxKeys = 100
 
 const credentialPrefix = "byok_"
 
+/** The id of the provider key that a credential is. Undefined: it is none. */
+export const keyIdOf = (credential: Pick<Credential, "id">): string | undefined =>
+  isProviderKey(credential) ? credential.id.slice(credentialPrefix.length) : undefined
+
 /** Whether a credential of a request or a job is a provider key. */
 export const isProviderKey = ({ id }: Pick<Credential, "id">): boolean => id.startsWith(credentialPrefix)
 
@@ -67,6 +71,16 @@ const ownerOf = ({ provider, workspaceId }: Pick<ProviderKey, "provider" | "work
   workspaceId,
   purpose: provider
 })
+
+/** The end of a call with a provider key. */
+export interface Use {
+  /** In epoch milliseconds. */
+  readonly at: number
+  /** `Success`, or the reason why it failed. */
+  readonly outcome: string
+  /** The HTTP status of the provider's error. */
+  readonly status: number | undefined
+}
 
 /** The service. */
 export class ProviderKeys extends Context.Service<
@@ -95,6 +109,13 @@ export class ProviderKeys extends Context.Service<
       workspaceId: string,
       credentialId: string
     ) => Effect.Effect<Credential | undefined, StorageError>
+    /** The credential of a key, also of a disabled one. Undefined if it cannot be decrypted. */
+    readonly credentialOf: (
+      organizationId: string,
+      id: string
+    ) => Effect.Effect<Credential | undefined, ProviderKeyNotFound | StorageError>
+    /** Writes how keys were used last, unless the database knows of a later use. */
+    readonly used: (uses: ReadonlyMap<string, Use>) => Effect.Effect<void, StorageError>
     /** Encrypts every data key with the current master key. Returns how many were not yet. */
     readonly rewrap: Effect.Effect<number, StorageError>
   }
@@ -234,7 +255,14 @@ export const make = Effect.gen(function* () {
       const replaced =
         secret === undefined
           ? {}
-          : { label: labelOf(Redacted.value(secret)), ...(yield* vault.seal(secret, ownerOf(before))) }
+          : {
+              label: labelOf(Redacted.value(secret)),
+              // Another secret, which was not used yet.
+              usedAt: null,
+              outcome: null,
+              outcomeStatus: null,
+              ...(yield* vault.seal(secret, ownerOf(before)))
+            }
       const columns = table.update({ ...change, ...replaced, updatedAt: yield* Clock.currentTimeMillis })
       yield* sql`UPDATE provider_keys SET ${sql.update(columns)} WHERE id = ${id}`
       yield* sql.afterCommit(cache.evict(before.workspaceId))
@@ -257,8 +285,8 @@ export const make = Effect.gen(function* () {
   )
 
   const credential = Effect.fnUntraced(function* (workspaceId: string, credentialId: string) {
-    if (!isProviderKey({ id: credentialId })) return undefined
-    const id = credentialId.slice(credentialPrefix.length)
+    const id = keyIdOf({ id: credentialId })
+    if (id === undefined) return undefined
     const [row] = yield* sql`SELECT * FROM provider_keys WHERE id = ${id}`
     return row === undefined || row.workspace_id !== workspaceId ? undefined : yield* credentialOf(row)
   }, mapSqlError("ProviderKeys.credential"))
@@ -292,6 +320,20 @@ export const make = Effect.gen(function* () {
     remove,
     usable: cache.get,
     credential,
+    credentialOf: Effect.fnUntraced(function* (organizationId: string, id: string) {
+      const [row] = yield* sql`SELECT * FROM provider_keys WHERE id = ${id} AND organization_id = ${organizationId}`
+      return row === undefined ? yield* new ProviderKeyNotFound({ id }) : yield* credentialOf(row)
+    }, mapSqlError("ProviderKeys.credentialOf")),
+    used: Effect.fn("ProviderKeys.used")(
+      function* (uses: ReadonlyMap<string, Use>) {
+        for (const [id, { at, outcome, status = null }] of uses) {
+          yield* sql`UPDATE provider_keys SET used_at = ${at}, outcome = ${outcome}, outcome_status = ${status}
+            WHERE id = ${id} AND (used_at IS NULL OR used_at < ${at})`
+        }
+      },
+      sql.withTransaction,
+      mapSqlError("ProviderKeys.used")
+    ),
     rewrap
   })
 })

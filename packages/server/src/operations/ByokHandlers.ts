@@ -2,7 +2,8 @@
 import type * as Byok from "@model-gateway/core/Byok"
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import { NotFound, phrases } from "@model-gateway/core/GatewayError"
-import { Effect, Redacted } from "effect"
+import * as KeyCheck from "@model-gateway/offers/KeyCheck"
+import { Clock, Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
 import {
@@ -12,11 +13,13 @@ import {
   ProviderKeys,
   type UpdateProviderKey
 } from "../access/ProviderKeys.ts"
+import { ProviderKeyUse } from "../access/ProviderKeyUse.ts"
 import * as Permission from "../access/Permission.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Audited from "../audit/Audited.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import { invalid } from "../internal/Issues.ts"
+import * as MonotonicTime from "../internal/MonotonicTime.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as FileProviders from "../objects/FileProviders.ts"
 import { ModelCatalog } from "../routing/ModelCatalog.ts"
@@ -38,8 +41,27 @@ const toWire = (key: ProviderKey): Byok.ByokKey => ({
   allowed_models: key.allowedModels,
   allowed_user_ids: key.allowedUsers,
   sort_order: key.sortOrder,
-  created_at: Timestamp.fromMillis(key.createdAt)
+  created_at: Timestamp.fromMillis(key.createdAt),
+  last_used_at: Timestamp.fromMillisOrNull(key.usedAt),
+  last_outcome: key.outcome,
+  last_status: key.outcomeStatus
 })
+
+/** What the audit log has of a key. That it was used is no change. */
+const recorded = ({
+  data: { last_outcome: _outcome, last_status: _status, last_used_at: _used, ...shown }
+}: {
+  readonly data: Byok.ByokKey
+}) => shown
+
+const notTried: Byok.TestResult = {
+  accepted: null,
+  outcome: "NotTried",
+  status: null,
+  message: null,
+  model: null,
+  duration_ms: 0
+}
 
 const fromWire = (request: typeof Byok.UpdateRequest.Type): UpdateProviderKey => ({
   ...(request.key === undefined ? {} : { secret: Redacted.make(request.key) }),
@@ -84,6 +106,7 @@ const make = Effect.gen(function* () {
   const audited = yield* Audited.make
   const catalog = yield* ModelCatalog
   const apis = yield* FileProviders.FileProviders
+  const used = yield* ProviderKeyUse
 
   const create = Effect.fnUntraced(function* (request: typeof Byok.CreateRequest.Type) {
     const { id, organizationId } = yield* workspaceOf(request.workspace_id)
@@ -113,10 +136,46 @@ const make = Effect.gen(function* () {
     return { data: items.map(toWire), total_count: totalCount }
   })
 
-  const get = Effect.fnUntraced(function* (id: string) {
+  const find = Effect.fnUntraced(function* (id: string) {
     const key = yield* mapped(keys.get(yield* organization, id))
     yield* Permission.check(key.workspaceId, () => missing)
-    return { data: toWire(key) }
+    return key
+  })
+
+  const get = (id: string) => Effect.map(find(id), (key) => ({ data: toWire(key) }))
+
+  const before = (id: string) => Effect.map(get(id), (response) => ({ data: recorded(response) }))
+
+  /** The cheapest offer that the key is for. */
+  const offerFor = ({ allowedModels, provider }: ProviderKey) =>
+    KeyCheck.cheapest(
+      catalog.all
+        .flatMap(({ offers }) => offers)
+        .filter((offer) => offer.provider === provider && allowedModels?.includes(offer.publicId) !== false)
+    )
+
+  const tried = Effect.fnUntraced(function* (key: ProviderKey) {
+    const offer = offerFor(key)
+    const credential = yield* mapped(keys.credentialOf(key.organizationId, key.id))
+    if (offer === undefined || credential === undefined) return notTried
+    const start = yield* MonotonicTime.millis
+    const { isAccepted, message, outcome, status } = yield* KeyCheck.check(offer, credential)
+    used(credential, { at: yield* Clock.currentTimeMillis, outcome, status })
+    const result: Byok.TestResult = {
+      accepted: isAccepted ?? null,
+      outcome,
+      status: status ?? null,
+      message: message ?? null,
+      model: offer.publicId,
+      duration_ms: Math.round((yield* MonotonicTime.millis) - start)
+    }
+    return result
+  })
+
+  const test = Effect.fnUntraced(function* (id: string) {
+    const data = yield* tried(yield* find(id))
+    // The transaction of the record must not wait for the provider.
+    return yield* audited({ kind: "provider_key", id }, Effect.succeed({ data }))
   })
 
   const update = Effect.fnUntraced(function* (id: string, request: typeof Byok.UpdateRequest.Type) {
@@ -128,7 +187,7 @@ const make = Effect.gen(function* () {
     return { deleted: true as const }
   })
 
-  return { audited, create, list, get, update, remove }
+  return { audited, before, create, list, get, update, remove, test }
 })
 
 /** UUIDs are case-insensitive. */
@@ -138,14 +197,20 @@ const idOf = ({ id }: { readonly id: string }): string => id.toLowerCase()
 export const layer = RequestServices.group(make, (byok) =>
   HttpApiBuilder.group(GatewayApi, "byok", (handlers) =>
     handlers
-      .handle("createByokKey", ({ payload }) => byok.audited({ kind: "provider_key" }, byok.create(payload)))
+      .handle("createByokKey", ({ payload }) =>
+        byok.audited({ kind: "provider_key", after: recorded }, byok.create(payload))
+      )
       .handle("listByokKeys", ({ query }) => byok.list(query))
       .handle("getByokKey", ({ params }) => byok.get(idOf(params)))
       .handle("updateByokKey", ({ params, payload }) =>
-        byok.audited({ kind: "provider_key", before: byok.get(idOf(params)) }, byok.update(idOf(params), payload))
+        byok.audited(
+          { kind: "provider_key", before: byok.before(idOf(params)), after: recorded },
+          byok.update(idOf(params), payload)
+        )
       )
       .handle("deleteByokKey", ({ params }) =>
-        byok.audited({ kind: "provider_key", before: byok.get(idOf(params)) }, byok.remove(idOf(params)))
+        byok.audited({ kind: "provider_key", before: byok.before(idOf(params)) }, byok.remove(idOf(params)))
       )
+      .handle("testByokKey", ({ params }) => byok.test(idOf(params)))
   )
 )

@@ -4,6 +4,7 @@
  * that only these callers know.
  */
 import type { Reason } from "@model-gateway/offers/ProviderError"
+import type * as ProviderKeyUse from "../access/ProviderKeyUse.ts"
 import { isProviderKey } from "../access/ProviderKeys.ts"
 import * as LruMap from "../internal/LruMap.ts"
 import * as CallStatistics from "./CallStatistics.ts"
@@ -70,8 +71,8 @@ export interface OfferHealth {
 /** The maximum number of offers. Beyond it, the one without a call for longest is forgotten. */
 const maxOffers = 500
 
-/** Without any call. */
-export const make = (): OfferHealth => {
+/** Without any call. `used` records the calls with provider keys. */
+export const make = (used: ProviderKeyUse.Record = () => {}): OfferHealth => {
   const offers = LruMap.make<string, Known>(maxOffers)
 
   /** Undefined for a call that is not counted. */
@@ -94,6 +95,7 @@ export const make = (): OfferHealth => {
   return {
     of: (candidate) => offers.get(keyOf(candidate)),
     ended: (candidate, call, seconds, isCounted) => {
+      used(candidate.credential, call)
       const offer = known(candidate)
       if (offer === undefined) return
       const isSuccess = call.outcome === "Success"

@@ -15,6 +15,7 @@ import { canFallBack, Overloaded, ProviderError, type Reason, Timeout } from "@m
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import type * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import type { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
+import { ProviderKeyUse } from "../access/ProviderKeyUse.ts"
 import { isProviderKey } from "../access/ProviderKeys.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as RequestContext from "../http/RequestContext.ts"
@@ -190,7 +191,7 @@ export const make = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const observations = new Map<string, Observed>()
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e9
-  const health = OfferHealth.make()
+  const health = OfferHealth.make(yield* ProviderKeyUse)
   const startedAt = clock.currentTimeMillisUnsafe()
   const circuits = yield* Circuits.make(health)
 

@@ -88,6 +88,7 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
       }
       yield* send("/reservations/gen-1/settle", { cost: 0.002 })
       yield* send("/reservations/gen-2/dismiss", undefined)
+      yield* send(`/byok/${byok}/test`, undefined)
       yield* remove(`/byok/${byok}`)
       yield* send(`/observability/destinations/${destination}/test`, undefined)
       yield* remove(`/observability/destinations/${destination}`)

@@ -1,12 +1,18 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Byok from "@model-gateway/core/Byok"
+import type { Credential } from "@model-gateway/offers/Offer"
+import { ProviderError, Unauthorized } from "@model-gateway/offers/ProviderError"
+import type { RerankRequest } from "@model-gateway/offers/Rerank"
 import { OpenRouter } from "@openrouter/sdk"
-import { Effect, Schema } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { type Ask, layer, TestGateway } from "../TestGateway.ts"
+import { DatabaseSync } from "node:sqlite"
+import { ProviderKeys } from "../../src/access/ProviderKeys.ts"
+import { type Ask, layer, layerAt, TestGateway } from "../TestGateway.ts"
 import { asTheyCame, scripted } from "../TestProvider.ts"
 import { inSet, issuePaths, post } from "../TestEnvelope.ts"
+import { temporaryFolder } from "../TestStorage.ts"
 
 /** The ids of the credentials that the providers were called with. */
 const used: Array<string> = []
@@ -24,6 +30,7 @@ const offers = ["cohere", "jina"].map((name) =>
 const gateway = Effect.provide(layer({}, offers))
 
 const decodeKey = Schema.decodeUnknownEffect(Schema.fromJsonString(Byok.Response))
+const decodeTest = Schema.decodeUnknownSync(Schema.fromJsonString(Byok.TestResponse), { onExcessProperty: "error" })
 const decodeList = Schema.decodeUnknownEffect(Schema.fromJsonString(Byok.ListResponse))
 
 const secret = "co-0123456789-very-secret-abcd"
@@ -76,6 +83,77 @@ describe("/byok", () => {
       expect((yield* decodeKey(answers[3]?.text ?? "")).data.label).toBe("co-…-new")
       expect(bytesIn(folder)).not.toContain("very-secret")
     }).pipe(gateway)
+  )
+
+  it.live("tests a key by one small call, which is recorded and not charged, and shows its last use", () => {
+    const calls: Array<readonly [secret: string, documents: number]> = []
+    const answer = (request: RerankRequest, credential: Credential) =>
+      Effect.suspend(() => {
+        const text = credential.secret === undefined ? "" : Redacted.value(credential.secret)
+        calls.push([text, request.documents.length])
+        return text.endsWith("wrong")
+          ? Effect.fail(new ProviderError({ reason: new Unauthorized(), status: 401 }))
+          : Effect.succeed(asTheyCame(request))
+      })
+    const providers = [scripted({ name: "cohere", rerank: answer }), scripted({ name: "jina" })]
+    return Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      const test = Effect.fnUntraced(function* (id: string) {
+        const tested = yield* ask(`/api/v1/byok/${id}/test`, { ...(yield* management), method: "POST" })
+        inSet("testByokKey", tested)
+        return decodeTest(tested.text).data
+      })
+      const read = Effect.fnUntraced(function* (id: string) {
+        return (yield* decodeKey((yield* ask(`/api/v1/byok/${id}`, yield* management)).text)).data
+      })
+      const key = yield* stored()
+      expect(key).toMatchObject({ last_used_at: null, last_outcome: null, last_status: null })
+      const success = { accepted: true, outcome: "Success", status: null, message: null, model: "test/rank" }
+      expect(yield* test(key.id.toUpperCase())).toMatchObject(success)
+      expect(calls).toEqual([[secret, 1]])
+
+      const wrong = yield* stored({ key: `${secret}-wrong`, disabled: true })
+      const refused = yield* test(wrong.id)
+      expect(refused).toMatchObject({ accepted: false, outcome: "Unauthorized", status: 401, model: "test/rank" })
+      expect(JSON.stringify(refused)).not.toContain("very-secret")
+      const another = yield* stored({ allowed_models: ["test/none"] })
+      expect(yield* test(another.id)).toMatchObject({ accepted: null, outcome: "NotTried", model: null })
+      expect(calls).toHaveLength(2)
+      const entries: unknown = JSON.parse((yield* ask("/api/v1/generations", yield* management)).text)
+      expect(entries).toMatchObject({ data: [] })
+
+      const unknown = yield* ask("/api/v1/byok/6f5ebeb1-4ff8-4235-a8b3-44a3f6d926cd/test", {
+        ...(yield* management),
+        method: "POST"
+      })
+      expect(unknown.status).toBe(404)
+      expect((yield* ask(`/api/v1/byok/${key.id}/test`, { method: "POST" })).status).toBe(403)
+      // Another secret was not used yet.
+      yield* (yield* ProviderKeys).used(new Map([[key.id, { at: 1000, outcome: "RateLimited", status: 429 }]]))
+      const used = { last_used_at: "1970-01-01T00:00:01.000Z", last_outcome: "RateLimited", last_status: 429 }
+      expect(yield* read(key.id)).toMatchObject(used)
+      yield* patch(key.id, { name: "n" })
+      expect(yield* read(key.id)).toMatchObject(used)
+      yield* patch(key.id, { key: `${secret}-new` })
+      expect(yield* read(key.id)).toMatchObject({ last_used_at: null, last_outcome: null, last_status: null })
+    }).pipe(Effect.provide(layer({}, providers)))
+  })
+
+  it.live("shows the use of a key by a request, which is written when the process ends", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const id = yield* Effect.gen(function* () {
+        const key = yield* stored()
+        const ranked = yield* post("/api/v1/rerank", { model: "test/rank", query: "q", documents: ["a"] })
+        expect(ranked.status).toBe(200)
+        return key.id
+      }).pipe(Effect.provide(layerAt(folder, {}, offers)))
+      const database = new DatabaseSync(join(folder, "gateway.db"), { readOnly: true })
+      const row = database.prepare("SELECT used_at, outcome, outcome_status FROM provider_keys WHERE id = ?").get(id)
+      database.close()
+      expect(row).toMatchObject({ outcome: "Success", outcome_status: null })
+      expect(Number(row?.["used_at"])).toBeGreaterThan(Date.now() - 60_000)
+    }).pipe(Effect.scoped)
   )
 
   it.live("lists by provider, offset and limit, in the order of creation", () =>

@@ -474,6 +474,21 @@ export const creditLedgerResponse: Credits.LedgerResponse = { data: [creditLedge
  * @category samples
  * @since 0.1.0
  */
+export const byokTestResponse: Byok.TestResponse = {
+  data: {
+    accepted: true,
+    outcome: "Success",
+    status: null,
+    message: null,
+    model: "cohere/rerank-v3.5",
+    duration_ms: 142
+  }
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
 export const destinationTestResponse: Destinations.TestResponse = {
   data: { accepted: true, error: null, duration_ms: 84, event_id: "evt_test_019ab1c23d4e7f508123456789abcdef" }
 }

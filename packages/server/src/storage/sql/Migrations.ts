@@ -21,6 +21,7 @@ import * as DestinationDeliveries from "./migrations/DestinationDeliveries.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
 import * as KeySecrets from "./migrations/KeySecrets.ts"
 import * as Instances from "./migrations/Instances.ts"
+import * as ProviderKeyUse from "./migrations/ProviderKeyUse.ts"
 import * as RequestDetails from "./migrations/RequestDetails.ts"
 import * as Roles from "./migrations/Roles.ts"
 import * as TraceParent from "./migrations/TraceParent.ts"
@@ -46,7 +47,8 @@ export const migrations: Migrations = {
   "0011_key_secrets": KeySecrets.migration,
   "0012_console": Console.migration,
   "0013_instances": Instances.migration,
-  "0014_destination_deliveries": DestinationDeliveries.migration
+  "0014_destination_deliveries": DestinationDeliveries.migration,
+  "0015_provider_key_use": ProviderKeyUse.migration
 }
 
 /**
