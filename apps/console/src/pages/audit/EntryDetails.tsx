@@ -88,33 +88,35 @@ const aroundOf = (id: string): { readonly from: string; readonly to: string } | 
   return { from: new Date(at - 2000).toISOString(), to: new Date(at + 2000).toISOString() }
 }
 
-/** Reads an entry that is not among the rows of the page, such as that of a link. */
-const Found = ({ id }: { readonly id: string }) => {
-  const around = aroundOf(id)
-  const entries = useRead("GET /audit", { query: { ...around, limit: 1000 } }, { enabled: around !== undefined })
-  const missing = <Empty title="The audit log has no entry with this id." />
-  if (around === undefined) return missing
-  return (
-    <Loaded value={entries} what="The entry" rows={8}>
-      {({ data }) => {
-        const entry = data.find((one) => one.id === id)
-        return entry === undefined ? missing : <Facts of={entry} />
-      }}
-    </Loaded>
-  )
-}
-
 export const EntryDetails = ({
-  entry,
+  entry: known,
   id,
   onClose
 }: {
   readonly id: string
-  /** Undefined: it is not among the rows of the page. */
+  /** Undefined: it is not among the rows of the page, such as that of a link. It is read. */
   readonly entry: Entry | undefined
   readonly onClose: () => void
-}) => (
-  <Dialog kind="side" title={entry === undefined ? "Change" : actionText(entry.action)} onClose={onClose}>
-    {entry === undefined ? <Found id={id} /> : <Facts of={entry} />}
-  </Dialog>
-)
+}) => {
+  const around = aroundOf(id)
+  const entries = useRead(
+    "GET /audit",
+    { query: { ...around, limit: 1000 } },
+    { enabled: known === undefined && around !== undefined }
+  )
+  const entry = known ?? entries.data?.data.find((one) => one.id === id)
+  const missing = <Empty title="The audit log has no entry with this id." />
+  return (
+    <Dialog kind="side" title={entry === undefined ? "Change" : actionText(entry.action)} onClose={onClose}>
+      {entry !== undefined ? (
+        <Facts of={entry} />
+      ) : around === undefined ? (
+        missing
+      ) : (
+        <Loaded value={entries} what="The entry" rows={8}>
+          {() => missing}
+        </Loaded>
+      )}
+    </Dialog>
+  )
+}
