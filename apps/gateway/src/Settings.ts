@@ -29,6 +29,20 @@ const PublicUrl = Schema.String.check(
   )
 )
 
+/** HTTP is for a provider on this machine, such as one of a test. */
+const Issuer = Schema.String.check(
+  Schema.makeFilter((text) => {
+    const url = URL.parse(text)
+    if (url === null || url.search !== "" || url.hash !== "") return false
+    return (
+      url.protocol === "https:" ||
+      (url.protocol === "http:" && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname))
+    )
+  })
+)
+
+const HeaderName = Schema.String.check(Schema.isPattern(/^[\w!#$%&'*+.^`|~-]+$/))
+
 const HttpUrl = Schema.String.check(
   Schema.makeFilter((text) => /^https?:\/\//.test(text) && URL.canParse(text) && !/[?#]/.test(text))
 )
@@ -176,8 +190,73 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
       allowed: "an http or https URL without a path, such as https://gateway.example",
       default: undefined,
       description:
-        "URL of the gateway as browsers see it, for one-time links to the console. Without it, http:// (https:// with tls-cert) and the host and port"
-    })
+        "URL of the gateway as browsers see it, for one-time links to the console and for OpenID Connect. Without it, links have http:// (https:// with tls-cert) and the host and port"
+    }),
+    /** Sign-in by a provider of identities. */
+    oidc: {
+      issuer: Setting.text("console-oidc-issuer", {
+        schema: Issuer,
+        allowed: "an https URL, or an http URL of this machine, such as https://login.example/realms/staff",
+        default: undefined,
+        description:
+          "Provider of identities that people sign in to the console with, by OpenID Connect. Needs console-oidc-client-id and console-public-url. Its redirect URI is /console/session/openid-connect/callback below that URL"
+      }),
+      name: Setting.text("console-oidc-name", {
+        schema: Schema.String.check(Schema.isPattern(/^\P{C}{1,64}$/u)),
+        allowed: "a name of at most 64 characters",
+        default: "OpenID Connect",
+        description: "Name of the provider of identities, as the console shows it"
+      }),
+      clientId: Setting.text("console-oidc-client-id", {
+        allowed: "a text",
+        default: undefined,
+        description: "Client that the gateway is at the provider of identities"
+      }),
+      clientSecret: Setting.secret("console-oidc-client-secret", {
+        schema: Schema.Redacted(Schema.NonEmptyString),
+        allowed: "a text",
+        description: "Secret of that client. Without it, the gateway is a public client"
+      }),
+      scopes: Setting.text("console-oidc-scopes", {
+        schema: Schema.String.check(Schema.isPattern(/^openid( [\x21\x23-\x5b\x5d-\x7e]+)*$/)),
+        allowed: "openid and further scopes, separated by spaces",
+        default: "openid profile email",
+        description: "Scopes that the gateway asks the provider of identities for"
+      }),
+      roleClaim: Setting.text("console-oidc-role-claim", {
+        allowed: "the name of a claim",
+        default: "role",
+        description:
+          "Claim with the role of a person: viewer, operator or admin. Of a list, the highest counts. A person without one of these cannot sign in. A dot leads into an object: realm_access.roles"
+      }),
+      workspacesClaim: Setting.text("console-oidc-workspaces-claim", {
+        allowed: "the name of a claim",
+        default: undefined,
+        description:
+          "Claim with slugs or ids of the workspaces that a viewer or operator is restricted to. A person without the claim is not restricted"
+      })
+    },
+    /** Sign-in by a proxy that has authenticated the user. */
+    proxy: {
+      userHeader: Setting.text("console-proxy-user-header", {
+        schema: HeaderName,
+        allowed: "the name of a header, such as x-forwarded-user",
+        default: undefined,
+        description:
+          "Header in which a proxy of trusted-proxies names the user, who can then sign in to the console without a key. The proxy must remove the header from requests of others"
+      }),
+      roleHeader: Setting.text("console-proxy-role-header", {
+        schema: HeaderName,
+        allowed: "the name of a header, such as x-forwarded-role",
+        default: undefined,
+        description:
+          "Header in which that proxy names the role of the user: viewer, operator or admin. Without it, all users have console-proxy-role"
+      }),
+      role: Setting.literals("console-proxy-role", ["viewer", "operator", "admin"], {
+        default: "viewer",
+        description: "Role of the users of console-proxy-user-header"
+      })
+    }
   },
   /** Read by every command that may create the database. */
   initialCredits: Setting.number("initial-credits", {

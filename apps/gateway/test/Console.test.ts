@@ -65,3 +65,29 @@ it("the first run prints a link for an admin where it prints its keys, if there 
   without.signal("SIGTERM")
   expect((await without.ended).stdout).not.toContain("#token=")
 })
+
+it("serve refuses a console that people cannot sign in to as the settings say", async () => {
+  const refused = async (...flags: ReadonlyArray<string>) => {
+    const { code, stderr, stdout } = await run(["serve", "--port", "0", "--data-dir", folder(), ...flags])
+    expect([code, stdout]).toEqual([1, ""])
+    return stderr
+  }
+  expect(await refused("--console-oidc-issuer", "https://login.example")).toContain(
+    "--console-oidc-issuer needs --console-oidc-client-id and --console-public-url."
+  )
+  expect(await refused("--console-proxy-user-header", "x-forwarded-user")).toContain(
+    "--console-proxy-user-header needs --trusted-proxies: the header is believed of these only."
+  )
+})
+
+it("serve offers the ways to sign in that the settings name", async () => {
+  const oidc = ["--console-oidc-issuer", "http://127.0.0.1:1", "--console-oidc-client-id", "gateway"]
+  const proxy = ["--console-proxy-user-header", "X-Forwarded-User", "--trusted-proxies", "127.0.0.1"]
+  const gateway = await serve(folder(), [...oidc, ...proxy, "--console-public-url", "http://localhost"])
+  const headers = { "x-forwarded-user": "ada", connection: "close" }
+  const response = await fetch(`${gateway.origin}/console/session`, { headers })
+  expect([response.status, await response.json()]).toMatchObject([
+    401,
+    { error: { metadata: { ways: [{ kind: "proxy" }, { kind: "oidc" }, { kind: "key" }, { kind: "link" }] } } }
+  ])
+})

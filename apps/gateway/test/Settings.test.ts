@@ -257,6 +257,11 @@ describe("settings", () => {
       "REDIS_URL in the environment is not a URL such as redis://user:password@host:6379/0, or rediss:// for TLS."
     ],
     [
+      ["--console-oidc-issuer", "http://login.example"],
+      {},
+      '--console-oidc-issuer is "http://login.example", which is not an https URL, or an http URL of this machine, such as https://login.example/realms/staff.'
+    ],
+    [
       ["--web-dir", "/nowhere/page"],
       {},
       '--web-dir is "/nowhere/page", which is not an existing folder, playground, sample or none.'

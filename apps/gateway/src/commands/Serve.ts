@@ -30,6 +30,7 @@ import { getHeapStatistics } from "node:v8"
 import * as Announce from "../Announce.ts"
 import * as Catalog from "../Catalog.ts"
 import * as ConsoleAddress from "../ConsoleAddress.ts"
+import * as ConsoleSettings from "../ConsoleSettings.ts"
 import * as Connections from "../Connections.ts"
 import { Crash } from "../Crash.ts"
 import * as Database from "../Database.ts"
@@ -55,7 +56,8 @@ const layerService = Effect.fnUntraced(function* (
   loaded: LoadSettings.Loaded,
   applied: Ref.Ref<LoadSettings.Loaded>,
   settings: LoadSettings.Ready,
-  connections: Connections.Connections
+  connections: Connections.Connections,
+  basePath: string | undefined
 ) {
   const [GatewayServer, UploadFolder, Offers, NodeHttpServer] = yield* Effect.promise(() =>
     Promise.all([
@@ -71,7 +73,6 @@ const layerService = Effect.fnUntraced(function* (
     databaseConnections,
     databaseUrl,
     dataDir,
-    hasConsole,
     host,
     migrate,
     objectStoreUrl,
@@ -99,7 +100,7 @@ const layerService = Effect.fnUntraced(function* (
         offers,
         redisUrl,
         application: { dir: Settings.application, hasPlayground: web === "playground" },
-        console: hasConsole ? {} : undefined,
+        console: ConsoleSettings.optionsOf(settings, basePath),
         web: typeof web === "string" ? undefined : { dir: web.page },
         settings: Effect.map(Ref.get(applied), (latest) => EffectiveSettings.of(loaded, latest)),
         version,
@@ -317,6 +318,7 @@ export const command = Command.make(
     log.use((yield* loaded.read(logFormatConfig)).logFormat)
     const settings = yield* LoadSettings.read(loaded)
     const limits = yield* loaded.read(GatewayServerConfig.config)
+    yield* ConsoleSettings.check(loaded, settings, limits.trustedProxies)
     if (settings.migrate === "never") yield* Database.required(settings)
     yield* DataFolder.prepare(settings.dataDir)
     const certificate = settings.tls === undefined ? undefined : yield* Tls.read(settings.tls)
@@ -336,7 +338,7 @@ export const command = Command.make(
     const share = settings.workers === 1 ? undefined : Math.floor(processLimit(settings.workers) / 4)
     const { bodyMemory = share } = limits
     const { responseMemory = share } = settings
-    const service = yield* layerService(loaded, applied, { ...settings, responseMemory }, connections)
+    const service = yield* layerService(loaded, applied, { ...settings, responseMemory }, connections, limits.basePath)
     const { traces } = settings
     const { endpoint } = traces
     const tracing =

@@ -17,7 +17,7 @@ import * as Table from "../storage/sql/Table.ts"
 import * as Token from "./Token.ts"
 
 /** How it was started: with a management key, a one-time link, a provider of identities, or by a proxy. */
-export const Kind = Schema.Literals(["link", "key", "openid_connect", "proxy"])
+export const Kind = Schema.Literals(["link", "key", "oidc", "proxy"])
 
 /** How a session was started. */
 export type Kind = typeof Kind.Type

@@ -54,19 +54,45 @@ const optionsOf = (isSecure: boolean) => ({
 export const isKept = (request: Request): boolean =>
   SameOrigin.originOf(request)?.protocol === "https:" || loopbackName(request) !== undefined
 
-/** Sets the cookie. Browsers delete it when they end. */
-export const set = (request: Request, token: Redacted.Redacted<string>) => {
-  const isSecure = SameOrigin.originOf(request)?.protocol === "https:"
+/** Sets the cookie, as the page's origin needs it. Browsers delete it when they end. */
+export const set = (request: Request, token: Redacted.Redacted<string>) =>
+  setIn(request, SameOrigin.originOf(request)?.protocol === "https:", token)
+
+/** As {@link set}, for a page over HTTPS or not. */
+export const setIn = (request: Request, isSecure: boolean, token: Redacted.Redacted<string>) => {
   const name = isSecure ? secureName : (loopbackName(request) ?? secureName)
   return HttpServerResponse.setCookieUnsafe(name, Redacted.value(token), optionsOf(isSecure))
 }
 
-/** Deletes the cookie. */
-export const clear =
-  (request: Request) =>
+const signInName = (name: string): string => name.replace("-console", "-sign-in")
+
+/**
+ * Sets the cookie of a sign-in that begins. Unlike that of a session, it comes with the provider's
+ * link back.
+ */
+export const setSignIn = (request: Request, isSecure: boolean, secret: Redacted.Redacted<string>) => {
+  const name = isSecure ? secureName : (loopbackName(request) ?? secureName)
+  const options = { ...optionsOf(isSecure), sameSite: "lax" as const, maxAge: "10 minutes" as const }
+  return HttpServerResponse.setCookieUnsafe(signInName(name), Redacted.value(secret), options)
+}
+
+/** The secret of the sign-in that the request ends. */
+export const readSignIn = (request: Request): Redacted.Redacted<string> | undefined => {
+  const found = names(request).flatMap((name) => request.cookies[signInName(name)] ?? [])[0]
+  return found === undefined || found === "" ? undefined : Redacted.make(found)
+}
+
+/** Deletes the cookie of a sign-in. */
+export const clearSignIn = (request: Request) => deleted(names(request).map(signInName))
+
+const deleted =
+  (all: ReadonlyArray<string>) =>
   (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
-    names(request).reduce(
+    all.reduce(
       (cleared, name) =>
-        HttpServerResponse.setCookieUnsafe(cleared, name, "", { ...optionsOf(name === secureName), maxAge: 0 }),
+        HttpServerResponse.setCookieUnsafe(cleared, name, "", { ...optionsOf(name.startsWith("__Host-")), maxAge: 0 }),
       response
     )
+
+/** Deletes the cookie. */
+export const clear = (request: Request) => deleted(names(request))

@@ -3,6 +3,7 @@
  * link, DELETE signs out. The routes are not in the contract: programs use keys.
  */
 import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
+import { Role } from "@model-gateway/core/Identifiers"
 import { Effect, Redacted, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as FailedAuthentications from "../access/FailedAuthentications.ts"
@@ -17,8 +18,10 @@ import * as Timestamp from "../internal/Timestamp.ts"
 import * as ConsoleAccess from "./ConsoleAccess.ts"
 import { ConsoleLinks } from "./ConsoleLinks.ts"
 import { type ConsoleSession, ConsoleSessions, lastsFor, type NewSession } from "./ConsoleSessions.ts"
+import * as OpenIdRoutes from "./OpenIdRoutes.ts"
 import * as SameOrigin from "./SameOrigin.ts"
 import * as SessionCookie from "./SessionCookie.ts"
+import * as StartSession from "./StartSession.ts"
 
 const path = "/console/session"
 
@@ -28,12 +31,31 @@ const maxBody = 4096
 const Secret = Schema.RedactedFromValue(Schema.String)
 
 const SignIn = Schema.fromJsonString(
-  Schema.Struct({ key: Schema.optionalKey(Secret), token: Schema.optionalKey(Secret) })
+  Schema.Struct({
+    key: Schema.optionalKey(Secret),
+    token: Schema.optionalKey(Secret),
+    /** Who the proxy in front of the gateway names. */
+    proxy: Schema.optionalKey(Schema.Literal(true))
+  })
 )
 
 const decode = Schema.decodeUnknownEffect(SignIn)
 
 const notOne = Issues.invalid([{ path: "", message: 'Expected {"key": "mg_mk_…"} or {"token": "…"} as JSON' }])
+
+const noProxyUser = new Forbidden({
+  error: {
+    message: `${phrases[403]}: no trusted proxy names a user in this request. The settings console-proxy-user-header and trusted-proxies say what is trusted`,
+    metadata: { reason: "no_proxy_user" }
+  }
+})
+
+const noProxyRole = new Forbidden({
+  error: {
+    message: `${phrases[403]}: the proxy in front of the gateway gives this user none of the roles ${Role.literals.join(", ")}`,
+    metadata: { reason: "no_role" }
+  }
+})
 
 const needsHttps = new Forbidden({
   error: {
@@ -69,12 +91,14 @@ const textOf = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServe
 /** The routes, or the answer that the console is switched off. */
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    if ((yield* ConsoleAccess.Console) === undefined) {
+    const options = yield* ConsoleAccess.Console
+    if (options === undefined) {
       return yield* router.add("*", "/console/*", Effect.fail(ConsoleAccess.switchedOff))
     }
     const access = yield* ConsoleAccess.ConsoleAccess
     const sessions = yield* ConsoleSessions
     const links = yield* ConsoleLinks
+    const { ofPerson, start } = yield* StartSession.make
     const keys = yield* KeyStore
     const { failedAuthentications, trustedProxies } = yield* GatewayServerConfig
     const failed = yield* FailedAuthentications.make(failedAuthentications)
@@ -127,26 +151,31 @@ export const layer = HttpRouter.use(
       return input
     })
 
+    const byProxy = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+      const user = access.proxyUserOf(request)
+      if (user === undefined) return yield* noProxyUser
+      const { name: label, role } = user
+      if (role === undefined) return yield* noProxyRole
+      return yield* ofPerson({ kind: "proxy", actor: ConsoleAccess.proxyActor(user), label, role })
+    })
+
     const signIn = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const refusal = SameOrigin.refusalOf(request)
       if (refusal !== undefined) return yield* refusal
       if (!SessionCookie.isKept(request)) return yield* needsHttps
-      const { key, token } = yield* Effect.catchTag(decode(yield* textOf(request)), "SchemaError", () =>
+      const { key, proxy, token } = yield* Effect.catchTag(decode(yield* textOf(request)), "SchemaError", () =>
         Effect.fail(notOne)
       )
-      const former = SessionCookie.read(request)
+      if ([key, proxy, token].filter((each) => each !== undefined).length !== 1) return yield* notOne
       const input =
-        key !== undefined && token === undefined
+        key !== undefined
           ? yield* byKey(key, request)
-          : token !== undefined && key === undefined
+          : token !== undefined
             ? yield* byLink(token, request)
-            : yield* notOne
-      const { plain, session } = yield* sessions.start(input)
-      // A new sign-in has a new token, so that one that was copied before is of no use.
-      const old = former === undefined ? undefined : yield* sessions.find(former)
-      if (old !== undefined) yield* sessions.end(old.hash)
-      const caller = yield* access.callerOf(session)
+            : yield* byProxy(request)
+      const { plain, session } = yield* start(request, input)
+      const caller = yield* access.callerOf(session, request)
       return SessionCookie.set(request, plain)(HttpServerResponse.jsonUnsafe(sessionOf(session, caller)))
     })
 
@@ -166,6 +195,7 @@ export const layer = HttpRouter.use(
       return SessionCookie.clear(request)(HttpServerResponse.empty())
     })
 
+    if (options.openIdConnect !== undefined) yield* OpenIdRoutes.add(router, options.openIdConnect)
     yield* router.add("GET", path, show)
     yield* router.add("POST", path, signIn)
     yield* router.add("DELETE", path, signOut)

@@ -34,6 +34,11 @@ export const countedBy = (text: string): string =>
         : IpNetwork.format(IpNetwork.fromAddressUnsafe(address, 64))
   })
 
+const isIn =
+  (networks: ReadonlyArray<IpNetwork.IpNetwork>) =>
+  (address: NetAddress.IpAddress): boolean =>
+    networks.some((network) => IpNetwork.contains(network, address))
+
 /** More proxies in a row are a loop or an attack, and each one costs time. */
 const maxProxies = 32
 
@@ -48,6 +53,12 @@ const parseEntry = (entry: string): Option.Option<NetAddress.IpAddress> => {
   return Option.map(Result.getSuccess(address), (address) => NetAddress.toCanonical(address))
 }
 
+/** Whether the peer of a request is one of these proxies. */
+export const isFromProxy = (trustedProxies: ReadonlyArray<IpNetwork.IpNetwork>) => {
+  const isTrusted = isIn(trustedProxies)
+  return (request: HttpServerRequest.HttpServerRequest): boolean => Option.exists(parse(peerOf(request)), isTrusted)
+}
+
 /**
  * The client address, with these trusted proxies.
  *
@@ -58,8 +69,7 @@ const parseEntry = (entry: string): Option.Option<NetAddress.IpAddress> => {
  */
 export const make = (trustedProxies: ReadonlyArray<IpNetwork.IpNetwork>): ClientAddress => {
   if (trustedProxies.length === 0) return peerOf
-  const isTrusted = (address: NetAddress.IpAddress): boolean =>
-    trustedProxies.some((network) => IpNetwork.contains(network, address))
+  const isTrusted = isIn(trustedProxies)
 
   return (request) => {
     const peer = peerOf(request)

@@ -27,6 +27,12 @@ const declared = {
     meaning: "The first start could not write its keys to `first-keys.env`, or a later one the gateway's address.",
     action: "Check the permissions and the free space of the data folder. `keys create` makes other keys."
   },
+  console_sign_in_failed: {
+    level: "Warn",
+    meaning: "A sign-in to the console by OpenID Connect failed, or the person has no role. The line says why.",
+    action:
+      "Check `console-oidc-issuer`, the client and its redirect URI at the provider of identities, and the claim of the role."
+  },
   bootstrap_key_refused: {
     level: "Warn",
     meaning:

@@ -280,7 +280,7 @@ it.layer(layer({ wireNames: "openrouter", corsOrigins: ["https://app.example"] }
       expect(failureOf(yield* page("/console/api/keys", { cookie }))).toEqual({
         status: 401,
         reason: "session_ended",
-        message: "the session has ended: its key is disabled. Sign in with another one"
+        message: "the session has ended: its key is disabled. Sign in again"
       })
       yield* keys.update(workspace.organizationId, hash, { disabled: false })
       expect((yield* page("/console/session", { cookie })).status).toBe(401)

@@ -1,0 +1,67 @@
+/**
+ * `/console/session/openid-connect`: leads to the provider of identities, which leads back to
+ * `callback` below it. Both are addresses that the browser shows, so what fails leads to the page,
+ * which says why.
+ */
+import type { EnvelopeError } from "@model-gateway/core/GatewayError"
+import { Effect } from "effect"
+import { SecureRandom } from "effect/crypto/SecureRandom"
+import { type HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import * as LogEvent from "../log/LogEvent.ts"
+import * as OpenIdConnect from "./OpenIdConnect.ts"
+import * as SameOrigin from "./SameOrigin.ts"
+import * as SessionCookie from "./SessionCookie.ts"
+import * as StartSession from "./StartSession.ts"
+import * as Token from "./Token.ts"
+
+const path = `/console/${OpenIdConnect.href}`
+
+const toPage = (location: string) => HttpServerResponse.redirect(location, { status: 303 })
+
+/** Leads to the page. A reason is a word of ours: nobody can make the page show another text. */
+const refused = (location: string) => (error: EnvelopeError) =>
+  Effect.as(
+    LogEvent.log("console_sign_in_failed", error.error.message),
+    toPage(`${location}#problem=${String(error.error.metadata?.["reason"] ?? "unavailable")}`)
+  )
+
+/** Adds the routes. */
+export const add = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter, options: OpenIdConnect.Options) {
+  const provider = OpenIdConnect.make(options)
+  const random = yield* SecureRandom
+  const sessions = yield* StartSession.make
+  const isSecure = options.redirectUri.startsWith("https://")
+
+  const begin = Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const refusal = SameOrigin.refusalOf(request)
+    if (refusal !== undefined) return yield* refusal
+    const { plain } = yield* Token.make(random)
+    const url = yield* provider.begin(plain)
+    return SessionCookie.setSignIn(request, isSecure, plain)(HttpServerResponse.redirect(url, { status: 302 }))
+  }).pipe(Effect.catchTags({ ServiceUnavailable: refused("../") }))
+
+  const finish = Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const secret = SessionCookie.readSignIn(request)
+    if (secret === undefined) return toPage("../../#problem=sign_in_expired")
+    const search = request.url.slice(Math.max(0, request.url.indexOf("?")))
+    const { label, role, subject, workspaces } = yield* provider.finish(secret, search)
+    const person = { kind: "oidc" as const, actor: `oidc:${subject}`, label, role, workspaces }
+    const { plain } = yield* sessions.start(request, yield* sessions.ofPerson(person))
+    return SessionCookie.setIn(request, isSecure, plain)(toPage("../../"))
+  }).pipe(
+    Effect.catchTags({
+      Forbidden: refused("../../"),
+      ServiceUnavailable: refused("../../"),
+      Unauthorized: refused("../../")
+    }),
+    // The secret is of no use any more.
+    Effect.flatMap((response) =>
+      Effect.map(HttpServerRequest.HttpServerRequest, (request) => SessionCookie.clearSignIn(request)(response))
+    )
+  )
+
+  yield* router.add("GET", path, begin)
+  yield* router.add("GET", `${path}/callback`, finish)
+})

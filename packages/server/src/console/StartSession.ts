@@ -1,0 +1,79 @@
+/** Starts sessions for who has proved who it is. */
+import { Forbidden, phrases } from "@model-gateway/core/GatewayError"
+import type { Role } from "@model-gateway/core/Identifiers"
+import { Effect } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { WorkspaceStore } from "../access/WorkspaceStore.ts"
+import { ConsoleSessions, type Kind, type NewSession } from "./ConsoleSessions.ts"
+import * as SessionCookie from "./SessionCookie.ts"
+
+/** A person who has no key of the gateway. */
+export interface Person {
+  readonly kind: Kind
+  /** Identifies the person, in records. */
+  readonly actor: string
+  readonly label: string
+  readonly role: Role
+  /** Slugs or ids. Undefined: all. */
+  readonly workspaces?: ReadonlyArray<string> | undefined
+}
+
+/** A person is restricted to at most so many workspaces. */
+const maxWorkspaces = 100
+
+const noWorkspace = ({ label }: Person) =>
+  new Forbidden({
+    error: {
+      message: `${phrases[403]}: ${label} may manage some workspaces only, and the gateway has none of these`,
+      metadata: { reason: "no_workspace" }
+    }
+  })
+
+/** Makes the functions from the stores in the context. */
+export const make = Effect.gen(function* () {
+  const sessions = yield* ConsoleSessions
+  const workspaces = yield* WorkspaceStore
+
+  /** A session of a person, who manages the first organization. */
+  const ofPerson = Effect.fnUntraced(function* (person: Person) {
+    const { actor, kind, label, role } = person
+    const { id, organizationId } = yield* workspaces.ensureDefault()
+    let workspaceIds: Array<string> | null = null
+    if (person.workspaces !== undefined) {
+      workspaceIds = []
+      for (const ref of person.workspaces.slice(0, maxWorkspaces)) {
+        const found = yield* Effect.catchTag(workspaces.get(organizationId, ref), "WorkspaceNotFound", () =>
+          Effect.succeed(undefined)
+        )
+        if (found !== undefined) workspaceIds.push(found.id)
+      }
+    }
+    if (workspaceIds?.length === 0) return yield* noWorkspace(person)
+    const workspaceId = workspaceIds?.[0] ?? id
+    const session: NewSession = {
+      kind,
+      secretHash: null,
+      actor,
+      label,
+      organizationId,
+      workspaceId,
+      role,
+      workspaceIds
+    }
+    return session
+  })
+
+  /**
+   * Starts a session. That of the browser before it ends, so that a token that was copied is of no
+   * use any more.
+   */
+  const start = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, input: NewSession) {
+    const former = SessionCookie.read(request)
+    const started = yield* sessions.start(input)
+    const old = former === undefined ? undefined : yield* sessions.find(former)
+    if (old !== undefined) yield* sessions.end(old.hash)
+    return started
+  })
+
+  return { ofPerson, start }
+})

@@ -1,0 +1,185 @@
+import { expect, it } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted } from "effect"
+import type * as OpenIdConnect from "../../src/console/OpenIdConnect.ts"
+import { layer as gateway, TestGateway } from "../TestGateway.ts"
+import { failureOf, page } from "./TestConsole.ts"
+import * as TestProvider from "./TestProvider.ts"
+
+/** The gateway as browsers see it. */
+const origin = "https://gateway.example"
+
+const redirectUri = `${origin}/console/session/openid-connect/callback`
+
+const people: TestProvider.People = {
+  ada: { name: "Ada Lovelace", email: "ada@example.com", role: ["staff", "operator", "viewer"] },
+  grace: { name: "Grace", role: "viewer", workspaces: ["default", "nowhere"] },
+  alan: { name: "Alan", role: "staff" },
+  edsger: { name: "Edsger", role: "admin", workspaces: ["default"] },
+  barbara: { name: "Barbara", role: "viewer", workspaces: ["nowhere"] }
+}
+
+class Identities extends Context.Service<Identities, TestProvider.TestProvider>()("test/Identities") {}
+
+const layer = (change: Partial<OpenIdConnect.Options> = {}) =>
+  Layer.unwrap(
+    Effect.map(Identities, ({ issuer }) =>
+      gateway(undefined, undefined, undefined, {
+        openIdConnect: {
+          issuer,
+          clientId: TestProvider.client.id,
+          clientSecret: Redacted.make(TestProvider.client.secret),
+          scopes: "openid profile email",
+          roleClaim: "role",
+          workspacesClaim: "workspaces",
+          name: "Example",
+          redirectUri,
+          ...change
+        }
+      })
+    )
+  ).pipe(Layer.provideMerge(Layer.effect(Identities, TestProvider.make(people, redirectUri))))
+
+/** What a browser at the gateway's own address sends. */
+const browser = (cookies: ReadonlyArray<string>, site = "none") => ({
+  host: new URL(origin).host,
+  "sec-fetch-site": site,
+  cookie: cookies.join("; ")
+})
+
+const cookiesOf = (headers: { readonly "set-cookie"?: ReadonlyArray<string> | undefined }) =>
+  (headers["set-cookie"] ?? []).map((cookie) => cookie.split(";")[0] ?? "")
+
+/** Begins a sign-in: where it leads, and the cookie. */
+const begin = Effect.gen(function* () {
+  const { ask } = yield* TestGateway
+  const answer = yield* ask("/console/session/openid-connect", { key: null, headers: browser([]) })
+  return { answer, url: String(answer.headers.location), cookies: cookiesOf(answer.headers) }
+})
+
+/** Goes back to the gateway, as the provider's link does. */
+const goBack = (url: string, cookies: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const { ask } = yield* TestGateway
+    const { pathname, search } = new URL(url)
+    return yield* ask(pathname + search, { key: null, headers: browser(cookies, "cross-site") })
+  })
+
+const signInAs = (login: string) =>
+  Effect.gen(function* () {
+    const { signIn } = yield* Identities
+    const { cookies, url } = yield* begin
+    return yield* goBack(yield* signIn(url, login), cookies)
+  })
+
+const session = (cookie: string) =>
+  page("/console/session", { cookie, headers: { host: new URL(origin).host, origin } })
+
+it.layer(layer(), { excludeTestServices: true })("a sign-in by OpenID Connect", (it) => {
+  it.effect("is a way that the page is told", () =>
+    Effect.gen(function* () {
+      const answer = yield* page("/console/session")
+      expect(JSON.parse(answer.text)).toMatchObject({
+        error: {
+          code: 401,
+          metadata: {
+            reason: "signed_out",
+            ways: [{ kind: "oidc", name: "Example", href: "session/openid-connect" }, { kind: "key" }, { kind: "link" }]
+          }
+        }
+      })
+    })
+  )
+
+  it.effect("begins with state, nonce and a challenge, and a cookie that comes back with the provider's link", () =>
+    Effect.gen(function* () {
+      const { answer, url } = yield* begin
+      const { searchParams } = new URL(url)
+      expect(answer.status).toBe(302)
+      for (const name of ["state", "nonce", "code_challenge"]) {
+        expect([name, searchParams.get(name)?.length]).toEqual([name, 43])
+      }
+      expect([searchParams.get("code_challenge_method"), searchParams.get("redirect_uri")]).toEqual([
+        "S256",
+        redirectUri
+      ])
+      expect(answer.headers["set-cookie"]?.[0]).toMatch(
+        /^__Host-model-gateway-sign-in=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/
+      )
+      // A page of another origin does not begin it.
+      const { ask } = yield* TestGateway
+      const other = yield* ask("/console/session/openid-connect", { key: null, headers: browser([], "cross-site") })
+      expect(other.status).toBe(403)
+    })
+  )
+
+  it.effect("gives a person the role of the claim, and the records the person's name", () =>
+    Effect.gen(function* () {
+      const answer = yield* signInAs("ada")
+      expect([answer.status, answer.headers.location]).toEqual([303, "../../"])
+      const [cookie = "", cleared] = answer.headers["set-cookie"] ?? []
+      expect(cookie).toMatch(/^__Host-model-gateway-console=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/)
+      expect(cleared).toMatch(/^__Host-model-gateway-sign-in=; Max-Age=0/)
+      const [token = ""] = cookiesOf(answer.headers)
+      expect(JSON.parse((yield* session(token)).text)).toMatchObject({
+        kind: "oidc",
+        label: "Ada Lovelace (ada@example.com)",
+        role: "operator",
+        workspace_ids: null
+      })
+      const headers = { host: new URL(origin).host, origin }
+      const made = yield* page("/console/api/keys", { cookie: token, headers, body: { name: "k" } })
+      expect(made.status).toBe(201)
+      const { ask, managementKey: key } = yield* TestGateway
+      const audit = yield* ask("/api/v1/audit?action=createKey&actor=oidc:ada", { key })
+      expect(audit.text).toContain('"actor_label":"Ada Lovelace (ada@example.com)"')
+    })
+  )
+
+  it.effect("restricts a person to the workspaces of the claim that exist", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* TestGateway
+      const [cookie = ""] = cookiesOf((yield* signInAs("grace")).headers)
+      expect(JSON.parse((yield* session(cookie)).text)).toMatchObject({
+        role: "viewer",
+        workspace_ids: [workspace.id]
+      })
+    })
+  )
+
+  it.effect("leads to the page with a reason if the person may not, or has not signed in", () =>
+    Effect.gen(function* () {
+      const problemOf = (answer: { readonly headers: { readonly location?: string | undefined } }) =>
+        answer.headers.location
+      expect(problemOf(yield* signInAs("alan"))).toBe("../../#problem=no_role")
+      expect(problemOf(yield* signInAs("edsger"))).toBe("../../#problem=no_role")
+      expect(problemOf(yield* signInAs("barbara"))).toBe("../../#problem=no_workspace")
+      const { leave, signIn } = yield* Identities
+      const { cookies, url } = yield* begin
+      expect(problemOf(yield* goBack(yield* leave(url), cookies))).toBe("../../#problem=sign_in_failed")
+
+      // The link back works in the browser that began, with its own state, and once.
+      const mine = yield* begin
+      const back = yield* signIn(mine.url, "ada")
+      expect(problemOf(yield* goBack(back, []))).toBe("../../#problem=sign_in_expired")
+      expect(problemOf(yield* goBack(back, (yield* begin).cookies))).toBe("../../#problem=sign_in_failed")
+      const forged = new URL(back)
+      forged.searchParams.set("code", "forged")
+      expect(problemOf(yield* goBack(forged.href, mine.cookies))).toBe("../../#problem=sign_in_failed")
+      const answer = yield* goBack(back, mine.cookies)
+      expect(problemOf(answer)).toBe("../../")
+      expect(problemOf(yield* goBack(back, mine.cookies))).toBe("../../#problem=sign_in_failed")
+    })
+  )
+})
+
+it.layer(layer({ issuer: "http://127.0.0.1:1" }), { excludeTestServices: true })("without its provider", (it) => {
+  it.effect("leads to the page, and a key still signs in", () =>
+    Effect.gen(function* () {
+      const { managementKey: key } = yield* TestGateway
+      expect((yield* begin).url).toBe("../#problem=unavailable")
+      expect((yield* page("/console/session", { body: { key } })).status).toBe(200)
+      const without = yield* page("/console/session")
+      expect(failureOf(without).reason).toBe("signed_out")
+    })
+  )
+})
