@@ -130,19 +130,19 @@ const identityOf = Effect.fnUntraced(function* (claims: Claims, subject: string,
 /** What the library says of a failure. It quotes no token and no secret. */
 const describe = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause)
-  const { code, error, error_description } = { code: "", error: "", error_description: "", ...cause }
+  const details = ["code", "error", "error_description"].flatMap((name) => {
+    const value: unknown = Reflect.get(cause, name)
+    return typeof value === "string" ? [value] : []
+  })
   const inner = cause.cause instanceof Error ? [cause.cause.message] : []
-  return [cause.message, code, error, error_description, ...inner]
-    .filter((text) => text !== "")
-    .join(": ")
-    .slice(0, 500)
+  return [cause.message, ...details, ...inner].join(": ").slice(0, 500)
 }
 
 /** Makes the client of a provider. */
 export const make = (options: Options) => {
   const { clientId, clientSecret, issuer, redirectUri, scopes } = options
   const library = Effect.promise(() => import("openid-client"))
-  const isInsecure = issuer.startsWith("http://")
+  const isInsecure = issuer.startsWith("http:")
 
   const ask = <A>(what: string, send: () => Promise<A>) =>
     Effect.tryPromise({ try: send, catch: describe }).pipe(
@@ -158,6 +158,8 @@ export const make = (options: Options) => {
           clientId,
           undefined,
           clientSecret === undefined ? client.None() : client.ClientSecretBasic(Redacted.value(clientSecret)),
+          // The settings allow it on this machine only.
+          // oxlint-disable-next-line typescript/no-deprecated -- deprecated so that it stands out
           { timeout: 10, ...(isInsecure ? { execute: [client.allowInsecureRequests] } : {}) }
         )
       ),

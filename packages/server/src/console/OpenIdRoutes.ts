@@ -19,11 +19,13 @@ const path = `/console/${OpenIdConnect.href}`
 const toPage = (location: string) => HttpServerResponse.redirect(location, { status: 303 })
 
 /** Leads to the page. A reason is a word of ours: nobody can make the page show another text. */
-const refused = (location: string) => (error: EnvelopeError) =>
-  Effect.as(
+const refused = (location: string) => (error: EnvelopeError) => {
+  const reason = error.error.metadata?.["reason"]
+  return Effect.as(
     LogEvent.log("console_sign_in_failed", error.error.message),
-    toPage(`${location}#problem=${String(error.error.metadata?.["reason"] ?? "unavailable")}`)
+    toPage(`${location}#problem=${typeof reason === "string" ? reason : "unavailable"}`)
   )
+}
 
 /** Adds the routes. */
 export const add = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter, options: OpenIdConnect.Options) {
