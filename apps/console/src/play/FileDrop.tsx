@@ -34,7 +34,7 @@ export const FileDrop = ({
       }}
     >
       <span>
-        <Icon name="download" /> {label}
+        <Icon name="upload" /> {label}
       </span>
       {hint !== undefined && <span className="hint">{hint}</span>}
       <input

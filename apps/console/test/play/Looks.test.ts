@@ -56,6 +56,7 @@ describe.runIf(Pages.hasBrowser)("the playground", () => {
     await look("transcription")
 
     await go("Video")
+    await page.getByLabel("Prompt").waitFor()
     await page
       .getByText(/^up to 0\.\d+ credits$/)
       .last()
@@ -65,6 +66,7 @@ describe.runIf(Pages.hasBrowser)("the playground", () => {
     await look("video")
 
     await go("Errors")
+    await page.getByRole("radio", { name: /^429/ }).waitFor()
     await page.keyboard.press("Control+Enter")
     await page.getByRole("alert").waitFor()
     await look("errors")

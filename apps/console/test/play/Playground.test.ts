@@ -91,6 +91,7 @@ describe.runIf(Pages.hasBrowser)("the playground", () => {
     await page.getByText("Running …").waitFor()
     await page.keyboard.press("Escape")
     await page.getByText("Canceled.").waitFor()
+    expect(await page.getByRole("button", { name: /^Rank/ }).isEnabled()).toBe(true)
   })
 
   it("compares two models", async () => {
@@ -105,17 +106,19 @@ describe.runIf(Pages.hasBrowser)("the playground", () => {
     expect(await page.getByRole("region", { name: /^Facts of/ }).count()).toBe(2)
   })
 
-  it("shows what a wrong request would be refused for before it is sent", async () => {
+  it("has the simulators of errors apart, and does not send a form that is not complete", async () => {
     const { page } = await enter()
-    await page.getByLabel("Results").fill("3")
     await page.getByRole("button", { name: /^Model:/ }).click()
     const dialog = page.getByRole("dialog")
     await dialog.getByText("Test errors").click()
     await dialog.getByRole("button", { name: "sandbox/status-429" }).waitFor()
     await page.keyboard.press("Escape")
+    const requests: Array<string> = []
+    page.on("request", (request) => requests.push(new URL(request.url()).pathname))
     await page.getByLabel("Documents").fill("")
     await page.keyboard.press("Control+Enter")
     await page.getByText("Enter at least one document.").waitFor()
+    expect(requests).not.toContain("/api/v1/rerank")
   })
 
   it("transcribes the sample sound, and goes to a word that is clicked", async () => {
@@ -192,6 +195,25 @@ describe.runIf(Pages.hasBrowser)("the playground", () => {
     await expect.poll(() => page.getByLabel("Query").inputValue()).toBe("a query in a link")
     await page.getByLabel("Keep runs in this browser").uncheck()
     await page.getByText("Runs are not kept.").waitFor()
+  })
+
+  it("says that a key does not work any more", async () => {
+    const { page } = await visit()
+    const manage = (method: string, path: string, body?: object) =>
+      fetch(`${gateway.origin}/api/v1${path}`, {
+        method,
+        headers: { authorization: `Bearer ${gateway.managementKey}`, "content-type": "application/json" },
+        ...(body && { body: JSON.stringify(body) })
+      })
+    const created = await manage("POST", "/keys", { name: "short" })
+    const { data, key } = (await created.json()) as { readonly data: { readonly hash: string }; readonly key: string }
+    await page.getByLabel("API key").fill(key)
+    await page.getByRole("button", { name: "Use this key" }).click()
+    await page.getByRole("button", { name: "Sign out" }).waitFor()
+    expect((await manage("DELETE", `/keys/${data.hash}`)).status).toBe(200)
+    await page.keyboard.press("Control+Enter")
+    await page.getByText("The key does not work any more").waitFor()
+    expect(await page.getByLabel("API key").inputValue()).toBe("")
   })
 
   it("takes a key that the session of the console chooses", async () => {

@@ -21,7 +21,8 @@ export interface Access {
 
 let state: Access = { label: undefined, ended: undefined }
 let mint: Mint | undefined
-let current: Promise<Ephemeral> | undefined
+let held: Ephemeral | undefined
+let renewing: Promise<Ephemeral> | undefined
 const listeners = new Set<() => void>()
 const endings = new Set<() => void>()
 
@@ -48,7 +49,7 @@ export const onSignOut = (listener: () => void): (() => void) => {
 const start = async (next: Mint, label: string): Promise<void> => {
   const first = await next()
   mint = next
-  current = Promise.resolve(first)
+  held = first
   set({ label, ended: undefined })
 }
 
@@ -99,7 +100,7 @@ export const chooseKey = ({ hash, label }: Choice): Promise<void> =>
 
 const leave = (ended: string | undefined) => {
   mint = undefined
-  current = undefined
+  held = undefined
   set({ label: undefined, ended })
 }
 
@@ -112,13 +113,16 @@ export const signOut = (): void => {
 /** It is renewed this long before its end, in milliseconds. */
 const margin = 30_000
 
-const renewed = async (make: Mint): Promise<Ephemeral> => {
+const renew = async (make: Mint): Promise<Ephemeral> => {
   try {
-    return await make()
+    const next = await make()
+    // It may have been forgotten meanwhile.
+    if (mint === make) held = next
+    return next
   } catch (error) {
-    if (error instanceof ApiError && [401, 403, 404].includes(error.status)) {
-      leave(`The key does not work any more. ${error.message}`)
-    } else current = undefined
+    if (mint === make && error instanceof ApiError && [401, 403, 404].includes(error.status)) {
+      leave(`The key does not work any more: ${error.message}.`)
+    }
     throw error
   }
 }
@@ -126,16 +130,14 @@ const renewed = async (make: Mint): Promise<Ephemeral> => {
 /** The key for a request. Undefined: nobody has entered one. */
 export const token = async (): Promise<string | undefined> => {
   if (mint === undefined) return undefined
-  const before = await current?.catch(() => undefined)
-  // It may have been renewed, or forgotten, meanwhile.
-  if (mint === undefined) return undefined
-  if (before === undefined || Date.parse(before.expires_at) - Date.now() < margin) current = renewed(mint)
-  return (await current)?.key
+  if (held !== undefined && Date.parse(held.expires_at) - Date.now() > margin) return held.key
+  renewing ??= renew(mint).finally(() => {
+    renewing = undefined
+  })
+  return (await renewing).key
 }
 
 /** The gateway refused the key: the next request gets another one. */
 export const refused = (key: string): void => {
-  void current?.then((before) => {
-    if (before.key === key) current = undefined
-  })
+  if (held?.key === key) held = undefined
 }
