@@ -13,6 +13,7 @@ import {
 } from "../parts/activity.ts"
 import { Chart } from "../parts/Chart.tsx"
 import { count, credits, duration, percent, time } from "../parts/format.ts"
+import { FirstRequest } from "../parts/FirstRequest.tsx"
 import { Empty, Loaded } from "../parts/Loaded.tsx"
 import { useKeyName } from "../parts/names.ts"
 import { type Column, Table } from "../parts/Table.tsx"
@@ -77,11 +78,12 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
   const p95 = detailed.whole.data?.[0]?.duration_p95_ms
   const days = range.length / 86_400_000
   const slow = detailed.course.data
+  const waiting = models.error === null ? "…" : "not known"
   return (
-    <div className="tiles">
+    <div className="tiles" data-stale={models.isPlaceholderData}>
       <PageLink page="usage" search={{ measure: "spend" }}>
         <Tile label="Spend" hint="credits" values={per((item) => item.usage)}>
-          {sums === undefined ? "…" : credits(sums.spend)}
+          {sums === undefined ? waiting : credits(sums.spend)}
         </Tile>
       </PageLink>
       <PageLink page="requests">
@@ -90,7 +92,7 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
           hint={sums === undefined ? "" : `${count(Math.round(sums.requests / Math.max(days, 1 / 24)))} a day`}
           values={requests}
         >
-          {sums === undefined ? "…" : count(sums.requests)}
+          {sums === undefined ? waiting : count(sums.requests)}
         </Tile>
       </PageLink>
       <PageLink page="requests" search={{ status: "failed" }}>
@@ -99,7 +101,7 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
           hint={sums === undefined ? "" : `${count(sums.failures)} failed, canceled or expired`}
           values={failures?.map((failed, index) => failed / Math.max(1, requests?.[index] ?? 0))}
         >
-          {sums === undefined ? "…" : percent(sums.failures / Math.max(1, sums.requests))}
+          {sums === undefined ? waiting : percent(sums.failures / Math.max(1, sums.requests))}
         </Tile>
       </PageLink>
       <PageLink page="usage" search={{ measure: "p95", group: "none" }}>
@@ -110,7 +112,7 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
             slow && courseOf(slow, timesOf(detailed.span, detailed.interval), (item) => item.duration_p95_ms ?? 0)
           }
         >
-          {detailed.whole.data === undefined ? "…" : p95 == null ? "none" : duration(p95)}
+          {detailed.whole.data === undefined ? waiting : p95 == null ? "none" : duration(p95)}
         </Tile>
       </PageLink>
       <PageLink page="workspaces">
@@ -272,8 +274,8 @@ const SpendByModel = ({ figures: { interval, models, span } }: { readonly figure
       <Loaded value={models} what="The activity" rows={8}>
         {(items) =>
           items.length === 0 ? (
-            <Empty title="No request ended in this time.">
-              <p>Choose a longer time at the top, or send one in the playground.</p>
+            <Empty title="No request ended in this time. Choose a longer one at the top, or send one.">
+              <FirstRequest />
             </Empty>
           ) : (
             <Chart

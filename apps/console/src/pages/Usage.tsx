@@ -1,6 +1,5 @@
 /** What was used: one measure over time, by group, as bars and as a table with shares. */
 import type { ReactNode } from "react"
-import { linkTo } from "../api/call.ts"
 import {
   type ActivityQuery,
   byGroup,
@@ -18,13 +17,14 @@ import {
 import { Chart } from "../parts/Chart.tsx"
 import { FilterSelect } from "../parts/Filter.tsx"
 import { count, credits, duration, percent, short, time } from "../parts/format.ts"
-import { Icon } from "../parts/Icon.tsx"
+import { FirstRequest } from "../parts/FirstRequest.tsx"
 import { Empty, Loaded } from "../parts/Loaded.tsx"
 import { useGuardrailName, useKeyName, useKeys } from "../parts/names.ts"
 import { TooManyRequests } from "../parts/TooManyRequests.tsx"
 import { intervalOf } from "../shell/range.ts"
 import { usePageSearch, useScope, useSetFrame, useSetSearch } from "../shell/navigation.ts"
 import { useWorkspaceName } from "../shell/WorkspacePicker.tsx"
+import { ActivityCsv } from "./usage/ActivityCsv.tsx"
 import { Choice } from "./usage/Choice.tsx"
 import { type GroupRow, UsageTable } from "./usage/UsageTable.tsx"
 import "./usage/usage.css"
@@ -55,10 +55,11 @@ const formats: { readonly [M in Measure]: (value: number) => string } = {
   p95: duration
 }
 
-const intervals: ReadonlyArray<readonly [Interval, string]> = [
-  ["minute", "Minute"],
-  ["hour", "Hour"],
-  ["day", "Day"]
+/** Each with the longest range, in days, whose bars can be told apart. */
+const intervals: ReadonlyArray<readonly [interval: Interval, label: string, days: number]> = [
+  ["minute", "Minute", 1],
+  ["hour", "Hour", 31],
+  ["day", "Day", Number.POSITIVE_INFINITY]
 ]
 
 const find = <A extends string>(options: ReadonlyArray<readonly [A, string]>, value: string | undefined, other: A): A =>
@@ -96,7 +97,10 @@ const Usage = (): ReactNode => {
   const measure = find(measures, search.measure, "spend")
   const grouped = find(groups, search.group, "model")
   const group = grouped === "none" ? undefined : grouped
-  const interval = find(intervals, search.interval, intervalOf(range))
+  const possible = intervals
+    .filter(([, , days]) => range.length <= days * 86_400_000)
+    .map(([name, label]) => [name, label] as const)
+  const interval = find(possible, search.interval, intervalOf(range))
   const nameOf = useGroupName(group)
   const keys = useKeys(true)
   const span = spanOf(range, interval)
@@ -155,7 +159,7 @@ const Usage = (): ReactNode => {
           options={groups}
           onChange={(group) => void set({ group: group === "model" ? undefined : group })}
         />
-        <Choice label="Per" value={interval} options={intervals} onChange={(interval) => void set({ interval })} />
+        <Choice label="Per" value={interval} options={possible} onChange={(interval) => void set({ interval })} />
         <FilterSelect
           label="Key"
           all="All keys"
@@ -171,10 +175,7 @@ const Usage = (): ReactNode => {
           />
           Compare with the time before
         </label>
-        <a className="button end" href={linkTo("GET /activity", { query: { ...query, format: "csv" } })} download>
-          <Icon name="download" />
-          CSV
-        </a>
+        {refused === undefined && <ActivityCsv query={query} />}
       </div>
       {refused != null ? (
         <TooManyRequests what={`${label} by ${grouped === "none" ? interval : grouped}`} error={refused} to={range.to}>
@@ -184,8 +185,8 @@ const Usage = (): ReactNode => {
         <Loaded value={activity} what="The activity" rows={14}>
           {(items) =>
             items.length === 0 ? (
-              <Empty title="No request ended in this time.">
-                <p>Choose a longer time at the top, or send one in the playground.</p>
+              <Empty title="No request ended in this time. Choose a longer one at the top, or send one.">
+                <FirstRequest />
               </Empty>
             ) : (
               <>

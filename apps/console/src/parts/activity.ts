@@ -1,5 +1,5 @@
 /** GET `/activity`: reads all of its items, and sums them for charts and tables. */
-import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import { useQuery } from "@tanstack/react-query"
 import { call } from "../api/call.ts"
 import type { Item, Query } from "../api/Contract.ts"
 import { ApiError } from "../api/http.ts"
@@ -27,9 +27,13 @@ const readAll = async (query: ActivityQuery, signal: AbortSignal): Promise<Reado
 /** Reads all pages of the activity. Undefined: it does not read. */
 export const useActivity = (query: ActivityQuery | undefined, options: { readonly refetchInterval?: number } = {}) =>
   useQuery({
-    queryKey: ["GET /activity", "all", query],
+    queryKey: ["GET /activity", "all", query] as const,
     queryFn: ({ signal }) => readAll(query ?? {}, signal),
-    placeholderData: keepPreviousData,
+    // Items of another group have no names in this one.
+    placeholderData: (items, before) => {
+      const old = before?.queryKey[2]
+      return old?.group_by === query?.group_by && old?.interval === query?.interval ? items : undefined
+    },
     enabled: query !== undefined,
     ...options
   })

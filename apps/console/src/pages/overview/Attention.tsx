@@ -318,8 +318,9 @@ export const Attention = () => {
     ["The state of the service", readiness],
     ...deliveries.map((read) => ["The webhook deliveries", read] as const)
   ] as const
-  // What the person may not read is not missing.
-  const broken = reads.filter(([, { error }]) => error !== null && !(error instanceof ApiError && error.status === 403))
+  const isForbidden = (error: Error | null) => error instanceof ApiError && error.status === 403
+  const broken = reads.filter(([, { error }]) => error !== null && !isForbidden(error))
+  const hidden = reads.filter(([, { error }]) => isForbidden(error)).map(([what]) => what.toLowerCase())
   const unchecked = (keys.data?.total_count ?? 0) - (keys.data?.data.length ?? 0)
   const isReading = reads.some(([, { data, error }]) => data === undefined && error === null)
   return (
@@ -336,7 +337,7 @@ export const Attention = () => {
         </ul>
       )}
       {isReading && matters.length === 0 && <Skeleton rows={5} />}
-      {!isReading && matters.length === 0 && broken.length === 0 && (
+      {!isReading && matters.length === 0 && broken.length + hidden.length === 0 && (
         <p>
           <Badge tone="good">Nothing needs attention</Badge>
         </p>
@@ -346,6 +347,9 @@ export const Attention = () => {
           {what} could not be read: {error?.message}
         </p>
       ))}
+      {hidden.length > 0 && (
+        <p className="hint">Your role may not read {[...new Set(hidden)].join(", ")}, which were not checked.</p>
+      )}
       {unchecked > 0 && (
         <p className="hint">Of the keys, the 1,000 that used most were checked. {count(unchecked)} were not.</p>
       )}

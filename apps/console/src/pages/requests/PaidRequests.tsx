@@ -8,6 +8,7 @@ import { StatusBadge } from "../../parts/Badge.tsx"
 import { Chart } from "../../parts/Chart.tsx"
 import { FilterSelect } from "../../parts/Filter.tsx"
 import { count, credits, duration, shortId } from "../../parts/format.ts"
+import { FirstRequest } from "../../parts/FirstRequest.tsx"
 import { Empty, Loaded } from "../../parts/Loaded.tsx"
 import { useKeyName, useKeys } from "../../parts/names.ts"
 import { type Column, Table } from "../../parts/Table.tsx"
@@ -70,6 +71,8 @@ const Bars = ({ refetchInterval }: { readonly refetchInterval: number | undefine
   const shownInterval = tooMany ? "day" : interval
   const times = timesOf(tooMany ? daily : span, shownInterval)
   const items = shown.data ?? []
+  // The list says it.
+  if (shown.data?.length === 0) return null
   const of = (figure: (item: (typeof items)[number]) => number) => courseOf(items, times, figure)
   return (
     <Loaded value={shown} what="The bars" rows={7}>
@@ -277,7 +280,9 @@ export const PaidRequests = () => {
           ) : (
             <Empty
               title={
-                isFiltered ? "No request of this time matches the filters." : "No paid request ended in this time."
+                isFiltered
+                  ? "No request of this time matches the filters."
+                  : "No paid request ended in this time. Choose a longer one at the top, or send one."
               }
             >
               {isFiltered ? (
@@ -285,7 +290,7 @@ export const PaidRequests = () => {
                   Show all requests
                 </button>
               ) : (
-                <p>Choose a longer time at the top, or send one in the playground.</p>
+                <FirstRequest />
               )}
             </Empty>
           )
