@@ -1,14 +1,14 @@
 /** Where each finished request is sent: collectors of traces, and webhooks. */
 import { type ReactNode, useState } from "react"
 import { useMay, useOffsetPages } from "../api/hooks.ts"
-import { percent } from "../parts/format.ts"
+import { count, percent } from "../parts/format.ts"
 import { Icon } from "../parts/Icon.tsx"
 import { Empty, Loaded } from "../parts/Loaded.tsx"
 import { type Column, Table } from "../parts/Table.tsx"
 import { Time } from "../parts/Time.tsx"
 import { usePageSearch, useSetSearch } from "../shell/navigation.ts"
 import { OneWorkspace, useOneWorkspace } from "../shell/WorkspacePicker.tsx"
-import { DestinationDetails, DestinationState } from "./destinations/DestinationDetails.tsx"
+import { DeliveryState, DestinationDetails, DestinationState, lagOf } from "./destinations/DestinationDetails.tsx"
 import { CreateDestination } from "./destinations/DestinationForm.tsx"
 import { addressOf, type Destination } from "./destinations/draft.ts"
 
@@ -35,18 +35,41 @@ const columns: ReadonlyArray<Column<Destination>> = [
     cell: (destination) => <span title={addressOf(destination)}>{addressOf(destination)}</span>
   },
   {
+    key: "delivery",
+    title: "Delivery",
+    width: "minmax(9rem, 1fr)",
+    cell: (destination) => <DeliveryState of={destination} />,
+    sort: ({ delivery }) => delivery?.last_error_at ?? ""
+  },
+  {
+    key: "delivered",
+    title: "Last delivered",
+    width: "7rem",
+    cell: ({ delivery }) => delivery?.last_delivered_at != null && <Time at={delivery.last_delivered_at} ago />,
+    sort: ({ delivery }) => delivery?.last_delivered_at ?? ""
+  },
+  {
+    key: "lag",
+    title: "Lag",
+    width: "5.5rem",
+    align: "right",
+    cell: lagOf,
+    sort: ({ delivery }) => delivery?.lag_seconds ?? 0
+  },
+  {
+    key: "dropped",
+    title: "Dropped",
+    width: "4.75rem",
+    align: "right",
+    cell: ({ delivery }) => count(delivery?.dropped ?? 0),
+    sort: ({ delivery }) => delivery?.dropped ?? 0
+  },
+  {
     key: "share",
     title: "Share",
     width: "5rem",
     align: "right",
     cell: ({ sampling_rate }) => percent(sampling_rate)
-  },
-  {
-    key: "created",
-    title: "Created (UTC)",
-    width: "10.5rem",
-    cell: ({ created_at }) => <Time at={created_at} />,
-    sort: ({ created_at }) => created_at
   }
 ]
 

@@ -5,7 +5,7 @@ import { Badge } from "../../parts/Badge.tsx"
 import { Id } from "../../parts/Copy.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { DeleteDialog } from "../../parts/FormDialog.tsx"
-import { percent } from "../../parts/format.ts"
+import { count, duration, percent } from "../../parts/format.ts"
 import { Problem } from "../../parts/Problem.tsx"
 import { Time } from "../../parts/Time.tsx"
 import { KeyLink } from "../../shell/Links.tsx"
@@ -16,6 +16,25 @@ import { addressOf, type Destination, types } from "./draft.ts"
 export const DestinationState = ({ enabled }: Pick<Destination, "enabled">) =>
   enabled ? <Badge tone="good">Enabled</Badge> : <Badge tone="quiet">Paused</Badge>
 
+/** Whether events arrive. */
+export const DeliveryState = ({ of: { delivery, enabled } }: { readonly of: Destination }) => {
+  if (delivery === undefined) return null
+  const { last_delivered_at, last_error_at } = delivery
+  if (last_error_at !== null && (last_delivered_at === null || last_error_at > last_delivered_at)) {
+    return <Badge tone="bad">Failing: {delivery.last_error ?? ""}</Badge>
+  }
+  if (last_delivered_at === null) return <Badge tone="quiet">Nothing sent yet</Badge>
+  return enabled && delivery.lag_seconds > 0 ? (
+    <Badge tone="warning">Late</Badge>
+  ) : (
+    <Badge tone="good">Delivering</Badge>
+  )
+}
+
+/** How far behind it is. */
+export const lagOf = ({ delivery }: Destination): string =>
+  delivery === undefined || delivery.lag_seconds === 0 ? "none" : duration(delivery.lag_seconds * 1000)
+
 const nameOf = ({ id, name }: Destination): string => name ?? id
 
 const Actions = ({ destination, onDeleted }: { readonly destination: Destination; readonly onDeleted: () => void }) => {
@@ -24,6 +43,7 @@ const Actions = ({ destination, onDeleted }: { readonly destination: Destination
   const [open, setOpen] = useState<"edit" | "delete">()
   const update = useChange("PATCH /observability/destinations/:id")
   const remove = useChange("DELETE /observability/destinations/:id")
+  const test = useChange("POST /observability/destinations/:id/test")
   const close = () => setOpen(undefined)
   return (
     <>
@@ -38,6 +58,9 @@ const Actions = ({ destination, onDeleted }: { readonly destination: Destination
         >
           {enabled ? "Pause" : "Enable"}
         </button>
+        <button type="button" disabled={test.isPending} onClick={() => test.mutate({ params })}>
+          {test.isPending ? "Sending …" : "Send a test event"}
+        </button>
         <span className="end">
           <button type="button" className="danger" onClick={() => setOpen("delete")}>
             Delete
@@ -45,6 +68,15 @@ const Actions = ({ destination, onDeleted }: { readonly destination: Destination
         </span>
       </div>
       {update.error !== null && <Problem what="The destination was not changed" error={update.error} />}
+      <div role="status">
+        {test.data !== undefined && (
+          <Badge tone={test.data.data.accepted ? "good" : "bad"}>
+            {test.data.data.accepted ? "The test event was accepted" : `It was not accepted: ${test.data.data.error}`}{" "}
+            after {duration(test.data.data.duration_ms)}
+          </Badge>
+        )}
+      </div>
+      {test.error !== null && <Problem what="The test event was not sent" error={test.error} />}
       {open === "edit" && <EditDestination destination={destination} onClose={close} />}
       {open === "delete" && (
         <DeleteDialog
@@ -108,6 +140,33 @@ const Facts = ({ destination }: { readonly destination: Destination }) => {
       </dd>
       <dt>Also sent</dt>
       <dd>{says.length === 0 ? "nothing" : says.join(", ")}</dd>
+      {destination.delivery !== undefined && (
+        <>
+          <dt>Last delivered</dt>
+          <dd>
+            {destination.delivery.last_delivered_at === null ? (
+              "never"
+            ) : (
+              <>
+                <Time at={destination.delivery.last_delivered_at} /> UTC
+              </>
+            )}
+          </dd>
+          <dt>Lag</dt>
+          <dd>{lagOf(destination)}</dd>
+          <dt>Dropped</dt>
+          <dd>{count(destination.delivery.dropped)} events since it was created</dd>
+          <dt>Last error</dt>
+          <dd>
+            {destination.delivery.last_error === null ? "none" : destination.delivery.last_error}
+            {destination.delivery.last_error_at !== null && (
+              <>
+                , <Time at={destination.delivery.last_error_at} /> UTC
+              </>
+            )}
+          </dd>
+        </>
+      )}
       <dt>Filter rules</dt>
       <dd>{filter_rules === null ? "none" : <pre tabIndex={0}>{JSON.stringify(filter_rules, null, 2)}</pre>}</dd>
       <dt>Created</dt>
@@ -137,8 +196,9 @@ export const DestinationDetails = ({
         <p>There is no such destination in this workspace.</p>
       ) : (
         <>
-          <p>
+          <p className="bar">
             <DestinationState enabled={destination.enabled} />
+            <DeliveryState of={destination} />
           </p>
           {mayChange && <Actions destination={destination} onDeleted={onClose} />}
           <Facts destination={destination} />

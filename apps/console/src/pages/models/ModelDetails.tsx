@@ -133,7 +133,8 @@ const Details = ({ health, model }: { readonly model: Model; readonly health: Re
         <h3>Providers in the order in which they are tried</h3>
         <Table label="Providers of the model" columns={columns} rows={offers} rowKey={({ provider }) => provider} />
         <p className="hint">
-          Successes, p50 and p95 are of the last 24 hours. Limit: the longest that a call may take.
+          Of several prices of a provider, such as by resolution, it is the highest. Limit: the longest that a call may
+          take. Successes, p50 and p95 are of the last 24 hours.
         </p>
       </section>
       <section className="loaded">

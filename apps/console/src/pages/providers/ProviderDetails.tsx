@@ -1,4 +1,5 @@
 /** One provider: each of its models with its circuit and figures, and how the latest calls ended. */
+import { useState } from "react"
 import { useRead } from "../../api/hooks.ts"
 import { Badge } from "../../parts/Badge.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
@@ -6,36 +7,60 @@ import { count } from "../../parts/format.ts"
 import { type Column, Table } from "../../parts/Table.tsx"
 import { Time } from "../../parts/Time.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
-import { CircuitBadge, Milliseconds, NextCall, Success } from "../models/Health.tsx"
+import { CircuitBadge, CircuitDetail, Milliseconds, Success } from "../models/Health.tsx"
 import type { Health } from "../models/offers.ts"
 import { credentialOf, type Provider, stateOf } from "./states.ts"
 
-const Call = ({ call }: { readonly call: Health["last_call"] }) =>
-  call === null ? (
-    <span className="hint">none</span>
-  ) : (
-    <span title={call.outcome}>
-      <Time at={call.at} ago /> {call.outcome}
-      {call.status !== undefined && ` ${call.status}`}{" "}
-      {call.request_id !== null && (
-        <PageLink page="requests" search={{ id: call.request_id }}>
-          request
+const Failure = ({ failure }: { readonly failure: NonNullable<Health["last_failure"]> }) => (
+  <>
+    Latest failure: {failure.outcome}
+    {failure.status !== undefined && ` (status ${failure.status})`}, <Time at={failure.at} ago />
+    {failure.request_id !== null && (
+      <>
+        , in{" "}
+        <PageLink page="requests" search={{ id: failure.request_id }}>
+          this request
         </PageLink>
-      )}
-    </span>
+      </>
+    )}
+    .
+  </>
+)
+
+/** What is not called, and the latest failure of what is called. */
+const Troubles = ({ endpoints }: Pick<Provider, "endpoints">) => {
+  const troubled = endpoints.filter(({ circuit, last_failure }) => circuit.state !== "closed" || last_failure !== null)
+  if (troubled.length === 0) return null
+  return (
+    <ul className="lines">
+      {troubled.map(({ circuit, kind, last_failure, model }) => (
+        <li key={`${kind} ${model}`} className={circuit.state === "closed" ? undefined : "stopped"}>
+          <strong>{model}</strong>{" "}
+          {circuit.state !== "closed" && (
+            <>
+              <CircuitDetail circuit={circuit} />.{" "}
+            </>
+          )}
+          {last_failure !== null && <Failure failure={last_failure} />}
+        </li>
+      ))}
+    </ul>
   )
+}
 
 const spans = [
-  ["5m", "5 min"],
-  ["1h", "1 h"],
-  ["1d", "24 h"]
+  ["1d", "Last 24 hours"],
+  ["1h", "Last hour"],
+  ["5m", "Last 5 minutes"]
 ] as const
 
-const columns: ReadonlyArray<Column<Health>> = [
+type Span = (typeof spans)[number][0]
+
+const columnsOf = (span: Span): ReadonlyArray<Column<Health>> => [
   {
     key: "model",
     title: "Model",
-    width: "minmax(12rem, 1fr)",
+    width: "minmax(9rem, 1fr)",
     cell: ({ model }) => (
       <PageLink page="models" search={{ id: model }}>
         {model}
@@ -46,60 +71,86 @@ const columns: ReadonlyArray<Column<Health>> = [
   {
     key: "circuit",
     title: "Circuit",
-    width: "8rem",
+    width: "7rem",
     cell: (health) => <CircuitBadge {...health} />,
     sort: ({ circuit }) => circuit.state
   },
   {
-    key: "since",
-    title: "Open since (UTC)",
-    width: "10rem",
-    cell: ({ circuit }) => circuit.opened_at !== null && <Time at={circuit.opened_at} />,
-    sort: ({ circuit }) => circuit.opened_at ?? ""
+    key: "calls",
+    title: "Calls",
+    width: "3.5rem",
+    align: "right",
+    cell: ({ windows }) => count(windows[span].calls),
+    sort: ({ windows }) => windows[span].calls
   },
   {
-    key: "retry",
-    title: "Next call",
-    width: "13rem",
-    cell: ({ circuit }) => circuit.retry_at !== null && <NextCall at={circuit.retry_at} />
+    key: "success",
+    title: "Success",
+    width: "4.25rem",
+    align: "right",
+    cell: ({ windows }) => <Success span={windows[span]} />,
+    sort: ({ windows }) => windows[span].success_rate ?? 2
   },
-  ...spans.flatMap(([span, title]): ReadonlyArray<Column<Health>> => [
-    {
-      key: `${span} calls`,
-      title: `Calls, ${title}`,
-      width: "5.5rem",
-      align: "right",
-      cell: ({ windows }) => count(windows[span].calls),
-      sort: ({ windows }) => windows[span].calls
-    },
-    {
-      key: `${span} success`,
-      title: "Success",
-      width: "4.5rem",
-      align: "right",
-      cell: ({ windows }) => <Success span={windows[span]} />,
-      sort: ({ windows }) => windows[span].success_rate ?? 2
-    },
-    {
-      key: `${span} p50`,
-      title: "p50",
-      width: "4.5rem",
-      align: "right",
-      cell: ({ windows }) => <Milliseconds value={windows[span].p50_ms} />,
-      sort: ({ windows }) => windows[span].p50_ms ?? 0
-    },
-    {
-      key: `${span} p95`,
-      title: "p95",
-      width: "4.5rem",
-      align: "right",
-      cell: ({ windows }) => <Milliseconds value={windows[span].p95_ms} />,
-      sort: ({ windows }) => windows[span].p95_ms ?? 0
-    }
-  ]),
-  { key: "last", title: "Latest call", width: "14rem", cell: ({ last_call }) => <Call call={last_call} /> },
-  { key: "failure", title: "Latest failure", width: "14rem", cell: ({ last_failure }) => <Call call={last_failure} /> }
+  {
+    key: "p50",
+    title: "p50",
+    width: "3.75rem",
+    align: "right",
+    cell: ({ windows }) => <Milliseconds value={windows[span].p50_ms} />,
+    sort: ({ windows }) => windows[span].p50_ms ?? 0
+  },
+  {
+    key: "p95",
+    title: "p95",
+    width: "3.75rem",
+    align: "right",
+    cell: ({ windows }) => <Milliseconds value={windows[span].p95_ms} />,
+    sort: ({ windows }) => windows[span].p95_ms ?? 0
+  },
+  {
+    key: "last",
+    title: "Called",
+    width: "4.5rem",
+    align: "right",
+    cell: ({ last_call }) =>
+      last_call !== null && (
+        <span title={last_call.outcome}>
+          <Time at={last_call.at} ago />
+        </span>
+      ),
+    sort: ({ last_call }) => last_call?.at ?? ""
+  }
 ]
+
+const Figures = ({ provider }: { readonly provider: Provider }) => {
+  const [span, setSpan] = useState<Span>("1d")
+  return (
+    <section className="loaded">
+      <div className="bar">
+        <h3>Models</h3>
+        <span className="end">
+          <select
+            aria-label="Time of the figures"
+            value={span}
+            onChange={({ target }) => setSpan(spans.find(([name]) => name === target.value)?.[0] ?? "1d")}
+          >
+            {spans.map(([name, title]) => (
+              <option key={name} value={name}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </span>
+      </div>
+      <Table
+        label={`Models of ${provider.name}`}
+        columns={columnsOf(span)}
+        rows={provider.endpoints}
+        rowKey={({ kind, model }) => `${kind} ${model}`}
+      />
+    </section>
+  )
+}
 
 const declared = (value: boolean | null): string => (value === null ? "not declared" : value ? "yes" : "no")
 
@@ -144,12 +195,8 @@ export const ProviderDetails = ({
             </PageLink>
           </span>
         </p>
-        <Table
-          label={`Models of ${id}`}
-          columns={columns}
-          rows={provider.endpoints}
-          rowKey={({ kind, model }) => `${kind} ${model}`}
-        />
+        <Troubles endpoints={provider.endpoints} />
+        <Figures provider={provider} />
         <section className="loaded">
           <h3>Data in requests</h3>
           <DataPolicy provider={id} />

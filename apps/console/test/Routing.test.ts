@@ -1,0 +1,230 @@
+// The pages of models, providers, provider keys, videos, webhooks, destinations and the system, of a
+// filled gateway.
+import type { Browser } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+import * as Api from "@model-gateway/test-filled/Api"
+import * as Pages from "@model-gateway/test-filled/Browser"
+import { type Filled, startFilled } from "@model-gateway/test-filled/Filled"
+
+describe.runIf(Pages.hasBrowser)("the console's pages of routing and delivery", () => {
+  let browser: Browser
+  let gateway: Filled
+  let api: Api.Api
+  beforeAll(async () => {
+    ;[browser, gateway] = await Promise.all([Pages.launch(), startFilled()])
+    api = Api.connect(gateway.origin)
+  })
+  afterAll(async () => {
+    await browser.close()
+    api.close()
+    await gateway.stop()
+  })
+
+  /** Opens a page of the console as the owner of a management key. */
+  const open = async (path: string, key = gateway.managementKey, options?: Pages.OpenOptions) => {
+    const site = await Pages.open(browser, gateway.origin, options)
+    onTestFinished(() => site.close())
+    await site.signIn(key)
+    await site.go(`/console/${path}`)
+    return site
+  }
+
+  /** The JSON that an operation answers to the owner of the management key. */
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const answer = await api.send(method, path, { key: gateway.managementKey, body })
+    expect([path, answer.status]).toEqual([path, 200])
+    return answer.body
+  }
+
+  const rows = (site: Pages.Site, table: string) =>
+    site.page.getByRole("table", { name: table }).locator(".table-body > .row")
+
+  it("say what a video costs at the three providers that offer it, as the estimate does", async () => {
+    const site = await open("models")
+    await site.page.getByLabel("Search models and providers").fill("acme/veo")
+    await expect.poll(() => new URL(site.page.url()).searchParams.get("q")).toBe("acme/veo")
+    await site.page.reload()
+    await expect.poll(() => rows(site, "Models and their providers").count()).toBe(3)
+    await site.page.getByRole("button", { name: "acme/veo" }).first().click()
+    const dialog = site.page.getByRole("dialog")
+    await dialog.getByLabel("Seconds").fill("6")
+    await dialog.getByLabel("Resolution").selectOption("1080p")
+    const request = { model: "acme/veo", prompt: "A video", duration: 6, resolution: "1080p", generate_audio: true }
+    const estimate = await ask("POST", "/estimate", { operation: "video", request })
+    const offers = Api.list(estimate, "data", "offers")
+    expect(offers).toHaveLength(3)
+    const expected = offers.map((offer) => [Api.text(offer, "provider"), String(Api.number(offer, "max_cost"))])
+    await expect
+      .poll(async () => {
+        const cells = await rows(site, "What the request costs at each provider").evaluateAll((found) =>
+          found.map((row) => [...row.children].map((cell) => cell.textContent))
+        )
+        return cells.map(([provider, , cost]) => [provider, cost])
+      })
+      .toEqual(expected)
+    await site.page.goBack()
+    await dialog.waitFor({ state: "hidden" })
+    expect(new URL(site.page.url()).searchParams.get("q")).toBe("acme/veo")
+  })
+
+  it("say which provider is down and since when", async () => {
+    const health = await ask("GET", "/providers/health")
+    const down = Api.list(health, "data").filter((item) => Api.part(item, "circuit", "state") !== "closed")
+    expect(down.map((item) => Api.part(item, "provider"))).toContain("berlin")
+    const since = down.map((item) => String(Api.part(item, "circuit", "opened_at"))).toSorted()[0] ?? ""
+    const site = await open("providers")
+    const card = site.page.getByRole("article", { name: "berlin" })
+    await card.getByText(`${since.slice(0, 19).replace("T", " ")} UTC`).waitFor()
+    expect(await card.textContent()).toContain("Down")
+    await card.getByRole("button", { name: "berlin" }).click()
+    await site.page.getByRole("dialog").getByText("Latest failure").first().waitFor()
+    expect(site.problems).toEqual({ console: [], policy: [], foreign: [] })
+  })
+
+  it("list the videos that a state has, play one, and cancel one", async () => {
+    const site = await open("videos?range=30d")
+    await site.page.getByLabel("Status").selectOption("failed")
+    const failed = await ask("GET", "/videos?workspace_id=all&status=failed&limit=1000")
+    const { length } = Api.list(failed, "data")
+    await expect.poll(() => rows(site, "Videos").count()).toBe(length)
+    await site.page.goBack()
+    await expect.poll(() => rows(site, "Videos").count()).toBeGreaterThan(length)
+    await site.go(`/console/videos?id=${gateway.known.videos.completed}`)
+    const video = site.page.locator("video")
+    await expect.poll(() => video.evaluate((element) => Reflect.get(element, "duration") > 0)).toBe(true)
+    await site.go(`/console/videos?id=${gateway.videos.inProgress}`)
+    await site.page.getByRole("button", { name: "Cancel the video" }).click()
+    await site.page
+      .getByRole("dialog", { name: "Cancel this video?" })
+      .getByRole("button", { name: "Cancel the video" })
+      .click()
+    await site.page.getByRole("dialog", { name: "Video" }).getByText("cancelled").first().waitFor()
+    expect(Api.part(await ask("GET", `/videos/${gateway.videos.inProgress}`), "status")).toBe("cancelled")
+  })
+
+  it("send a webhook again, and show a new secret once", async () => {
+    const site = await open(`webhooks?workspace=${gateway.known.workspaces.research}&status=failed`)
+    await rows(site, "Webhook deliveries").first().getByRole("button").click()
+    const dialog = site.page.getByRole("dialog")
+    const attempts = dialog.locator(".attempt")
+    await attempts.first().waitFor()
+    const before = await attempts.count()
+    await dialog.getByRole("button", { name: "Send it again now" }).click()
+    await expect.poll(() => attempts.count()).toBeGreaterThan(before)
+    await site.go("/console/webhooks")
+    await site.page.getByRole("button", { name: "Rotate the secret" }).click()
+    await site.page.getByRole("dialog").getByRole("button", { name: "Rotate the secret" }).click()
+    const secret = (await site.page.locator(".secret code").textContent()) ?? ""
+    expect(secret).toMatch(/^whsec_/)
+    await site.page.getByRole("button", { name: "I have stored the secret" }).click()
+    expect(await Pages.placesOf(site.page, secret)).toEqual([])
+  })
+
+  it("create, test, pause and delete a destination", async () => {
+    const site = await open("destinations")
+    await site.page.getByRole("button", { name: "Create destination" }).first().click()
+    const form = site.page.getByRole("dialog")
+    await form.getByLabel("Name").fill("Warehouse 2")
+    await form.getByLabel("Type").selectOption("webhook")
+    await form.getByLabel("URL").fill(`https://localhost:${gateway.known.receiverPort}/ok`)
+    await form.getByLabel("Share of events").fill("7")
+    await form.getByRole("button", { name: "Create destination" }).click()
+    await form.getByText("sampling_rate", { exact: true }).waitFor()
+    await form.getByLabel("Share of events").fill("0.5")
+    await form.getByRole("button", { name: "Create destination" }).click()
+    await site.page.getByRole("button", { name: "I have stored the secret" }).click()
+    await site.page.getByRole("button", { name: "Warehouse 2" }).click()
+    const dialog = site.page.getByRole("dialog", { name: "Warehouse 2" })
+    await dialog.getByRole("button", { name: "Send a test event" }).click()
+    await dialog.getByText("The test event was accepted").waitFor()
+    await dialog.getByRole("button", { name: "Pause" }).click()
+    await dialog.getByText("Paused").waitFor()
+    await dialog.getByRole("button", { name: "Delete" }).click()
+    const confirm = site.page.getByRole("dialog", { name: "Delete destination Warehouse 2" })
+    expect(await confirm.getByRole("button", { name: "Delete destination" }).isDisabled()).toBe(true)
+    await confirm.getByLabel("Type Warehouse 2 to confirm").fill("Warehouse 2")
+    await confirm.getByRole("button", { name: "Delete destination" }).click()
+    await expect.poll(() => rows(site, "Destinations").filter({ hasText: "Warehouse 2" }).count()).toBe(0)
+  })
+
+  it("store provider keys and change the order in which they are tried", async () => {
+    const site = await open("provider-keys")
+    for (const name of ["First account", "Second account"]) {
+      await site.page.getByRole("button", { name: "Store provider key" }).first().click()
+      const form = site.page.getByRole("dialog")
+      await form.getByLabel("Provider", { exact: true }).selectOption("cohere")
+      await form.getByLabel("Key of the provider").fill("key-of-an-account-0123456789")
+      await form.getByLabel("Name (optional)").fill(name)
+      await form.getByRole("button", { name: "Store provider key" }).click()
+      await form.waitFor({ state: "hidden" })
+    }
+    expect(await Pages.placesOf(site.page, "key-of-an-account-0123456789")).toEqual([])
+    const table = "Provider keys of cohere, in the order in which they are tried"
+    const names = () => rows(site, table).evaluateAll((found) => found.map((row) => row.children[0]?.textContent ?? ""))
+    await expect.poll(async () => (await names()).slice(-2)).toEqual(["First account", "Second account"])
+    await site.page.getByRole("button", { name: "Try Second account earlier" }).click()
+    await expect.poll(async () => (await names()).slice(-2)).toEqual(["Second account", "First account"])
+    await site.page.reload()
+    await expect.poll(async () => (await names()).slice(-2)).toEqual(["Second account", "First account"])
+  })
+
+  it("dismiss what a crash left, and say where a setting comes from", async () => {
+    const site = await open("system")
+    const left = rows(site, "Reservations")
+    await left.first().waitFor()
+    const before = await left.count()
+    await site.page.getByRole("button", { name: `Dismiss ${gateway.known.abandonedReservation}` }).click()
+    await site.page.getByRole("dialog").getByRole("button", { name: "Dismiss" }).click()
+    await expect.poll(() => left.count()).toBe(before - 1)
+    await site.page.getByLabel("Search settings").fill("data-dir")
+    await expect.poll(() => rows(site, "Settings in force").count()).toBe(1)
+    expect(await rows(site, "Settings in force").textContent()).toContain("--data-dir")
+  })
+
+  it("offer a viewer no change", async () => {
+    const { viewerKey, videos, workspaces } = gateway.known
+    const site = await open(`webhooks?workspace=${workspaces.research}`, viewerKey)
+    await rows(site, "Webhook deliveries").first().waitFor()
+    const offered = () =>
+      site.page.locator("main").getByRole("button", { name: /Rotate|Create|Store|Dismiss|Settle|earlier/ })
+    expect(await offered().count()).toBe(0)
+    for (const [path, table] of [
+      ["destinations", "Destinations"],
+      ["provider-keys", "Provider keys of"],
+      ["system", "Reservations"]
+    ] as const) {
+      await site.go(`/console/${path}`)
+      await rows(site, table).first().waitFor()
+      expect([path, await offered().count()]).toEqual([path, 0])
+    }
+    await site.go(`/console/videos?id=${videos.completed}`)
+    await site.page.locator("video").waitFor()
+    expect(await site.page.getByRole("button", { name: /Cancel/ }).count()).toBe(0)
+    expect(site.problems).toEqual({ console: [], policy: [], foreign: [] })
+  })
+
+  it.each([
+    [360, "dark"],
+    [1440, "light"]
+  ] as const)("are accessible and do not overflow, %i pixels wide in %s", async (width, scheme) => {
+    const site = await open("models", gateway.managementKey, { width, scheme })
+    for (const path of [
+      "models",
+      "models?id=acme%2Fveo",
+      "providers",
+      "providers?id=berlin",
+      "videos?range=30d",
+      "webhooks",
+      "destinations",
+      "provider-keys",
+      "system"
+    ]) {
+      await site.go(`/console/${path}`)
+      await site.page.getByRole("heading", { level: 1, includeHidden: true }).waitFor()
+      await site.page.locator(".loaded").first().waitFor()
+      expect([path, await Pages.overflow(site.page)]).toEqual([path, []])
+      expect([path, await site.axe()]).toEqual([path, []])
+    }
+    expect(site.problems).toEqual({ console: [], policy: [], foreign: [] })
+  })
+})
