@@ -96,7 +96,7 @@ export const pages = {
   alerts: {
     title: "Alerts",
     icon: "alerts",
-    search: texts("id", "view"),
+    search: texts("id", "view", "alert"),
     component: () => import("../pages/Alerts.tsx")
   },
   audit: {

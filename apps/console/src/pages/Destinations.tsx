@@ -1,7 +1,7 @@
 /** Where each finished request is sent: collectors of traces, and webhooks. */
 import { type ReactNode, useState } from "react"
 import { useMay, useOffsetPages } from "../api/hooks.ts"
-import { count, percent } from "../parts/format.ts"
+import { count } from "../parts/format.ts"
 import { Icon } from "../parts/Icon.tsx"
 import { Empty, Loaded } from "../parts/Loaded.tsx"
 import { type Column, Table } from "../parts/Table.tsx"
@@ -27,17 +27,17 @@ const columns: ReadonlyArray<Column<Destination>> = [
     cell: ({ enabled }) => <DestinationState enabled={enabled} />,
     sort: ({ enabled }) => String(enabled)
   },
-  { key: "type", title: "Type", width: "8.5rem", cell: ({ type }) => type, sort: ({ type }) => type },
+  { key: "type", title: "Type", width: "7.5rem", cell: ({ type }) => type, sort: ({ type }) => type },
   {
     key: "address",
     title: "Address",
-    width: "minmax(13rem, 2fr)",
+    width: "minmax(10rem, 1.5fr)",
     cell: (destination) => <span title={addressOf(destination)}>{addressOf(destination)}</span>
   },
   {
     key: "delivery",
     title: "Delivery",
-    width: "minmax(9rem, 1fr)",
+    width: "minmax(11rem, 1fr)",
     cell: (destination) => <DeliveryState of={destination} />,
     sort: ({ delivery }) => delivery?.last_error_at ?? ""
   },
@@ -63,13 +63,6 @@ const columns: ReadonlyArray<Column<Destination>> = [
     align: "right",
     cell: ({ delivery }) => count(delivery?.dropped ?? 0),
     sort: ({ delivery }) => delivery?.dropped ?? 0
-  },
-  {
-    key: "share",
-    title: "Share",
-    width: "5rem",
-    align: "right",
-    cell: ({ sampling_rate }) => percent(sampling_rate)
   }
 ]
 

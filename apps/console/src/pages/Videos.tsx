@@ -2,7 +2,7 @@
 import { type ReactNode, useMemo, useState } from "react"
 import { usePages, useRead } from "../api/hooks.ts"
 import { StatusBadge } from "../parts/Badge.tsx"
-import { credits, duration, shortId } from "../parts/format.ts"
+import { credits, duration, percent, shortId } from "../parts/format.ts"
 import { FilterSelect } from "../parts/Filter.tsx"
 import { FilterKey } from "../parts/FilterKey.tsx"
 import { Empty, Loaded } from "../parts/Loaded.tsx"
@@ -11,7 +11,7 @@ import { Time } from "../parts/Time.tsx"
 import { KeyLink } from "../shell/Links.tsx"
 import { usePageSearch, useScope, useSetSearch } from "../shell/navigation.ts"
 import { useWorkspaceName } from "../shell/WorkspacePicker.tsx"
-import { isFinal, type ListedVideo, Progress, statuses } from "./videos/jobs.tsx"
+import { isFinal, type ListedVideo, statuses } from "./videos/jobs.tsx"
 import { VideoDetails } from "./videos/VideoDetails.tsx"
 import "./videos.css"
 
@@ -20,10 +20,10 @@ const columnsOf = (workspaceName: (id: string) => string): ReadonlyArray<Column<
   {
     key: "status",
     title: "Status",
-    width: "10.5rem",
+    width: "9.5rem",
     cell: ({ progress, status }) => (
       <>
-        <StatusBadge status={status} /> {!isFinal(status) && progress !== undefined && <Progress progress={progress} />}
+        <StatusBadge status={status} /> {!isFinal(status) && progress !== undefined && percent(progress)}
       </>
     ),
     sort: ({ status }) => status
@@ -31,14 +31,14 @@ const columnsOf = (workspaceName: (id: string) => string): ReadonlyArray<Column<
   {
     key: "model",
     title: "Model",
-    width: "minmax(7rem, 1.5fr)",
+    width: "minmax(6.5rem, 1.25fr)",
     cell: ({ model }) => <span title={model}>{model}</span>,
     sort: ({ model }) => model ?? ""
   },
   {
     key: "key",
     title: "Key",
-    width: "minmax(7rem, 1fr)",
+    width: "minmax(8.25rem, 1fr)",
     cell: ({ key_hash, key_name }) => key_hash !== undefined && <KeyLink hash={key_hash} name={key_name} />,
     sort: ({ key_name }) => key_name ?? ""
   },
@@ -51,7 +51,7 @@ const columnsOf = (workspaceName: (id: string) => string): ReadonlyArray<Column<
   {
     key: "created",
     title: "Submitted (UTC)",
-    width: "9rem",
+    width: "9.75rem",
     cell: ({ created_at }) => created_at !== undefined && <Time at={created_at} />,
     sort: ({ created_at }) => created_at ?? ""
   },

@@ -98,7 +98,7 @@ const Fields = ({
         workspace={workspace}
         onChange={(keys) => set({ keys })}
       />
-      <fieldset>
+      <fieldset className="choices">
         <legend>What events say besides</legend>
         <CheckField
           label="Whether a provider key of the caller was used"

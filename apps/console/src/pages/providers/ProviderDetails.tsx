@@ -60,7 +60,7 @@ const columnsOf = (span: Span): ReadonlyArray<Column<Health>> => [
   {
     key: "model",
     title: "Model",
-    width: "minmax(9rem, 1fr)",
+    width: "minmax(8.5rem, 1fr)",
     cell: ({ model }) => (
       <PageLink page="models" search={{ id: model }}>
         {model}
@@ -71,7 +71,7 @@ const columnsOf = (span: Span): ReadonlyArray<Column<Health>> => [
   {
     key: "circuit",
     title: "Circuit",
-    width: "7rem",
+    width: "6.5rem",
     cell: (health) => <CircuitBadge {...health} />,
     sort: ({ circuit }) => circuit.state
   },
@@ -86,7 +86,7 @@ const columnsOf = (span: Span): ReadonlyArray<Column<Health>> => [
   {
     key: "success",
     title: "Success",
-    width: "4.25rem",
+    width: "4rem",
     align: "right",
     cell: ({ windows }) => <Success span={windows[span]} />,
     sort: ({ windows }) => windows[span].success_rate ?? 2
