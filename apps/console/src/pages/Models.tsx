@@ -27,7 +27,6 @@ const columns: ReadonlyArray<Column<Offer>> = [
     cell: ({ model }) => <span title={model.name}>{model.id}</span>,
     sort: ({ model }) => model.id
   },
-  { key: "kind", title: "Kind", width: "6.5rem", cell: ({ model }) => model.kind, sort: ({ model }) => model.kind },
   {
     key: "place",
     title: "Tried",
@@ -46,27 +45,19 @@ const columns: ReadonlyArray<Column<Offer>> = [
     sort: ({ provider }) => provider
   },
   {
+    key: "circuit",
+    title: "Circuit",
+    width: "7rem",
+    cell: ({ health }) => health !== undefined && <CircuitBadge {...health} />,
+    sort: ({ health }) => health?.circuit.state ?? ""
+  },
+  {
     key: "price",
     title: "Price, credits",
     width: "minmax(10.5rem, 1fr)",
     align: "right",
     cell: ({ endpoint }) => endpoint !== undefined && <Price endpoint={endpoint} />,
     sort: sortablePrice
-  },
-  {
-    key: "limit",
-    title: "Time limit",
-    width: "5rem",
-    align: "right",
-    cell: ({ health }) => <Milliseconds value={health?.time_limit_ms} />,
-    sort: ({ health }) => health?.time_limit_ms ?? 0
-  },
-  {
-    key: "circuit",
-    title: "Circuit",
-    width: "7rem",
-    cell: ({ health }) => health !== undefined && <CircuitBadge {...health} />,
-    sort: ({ health }) => health?.circuit.state ?? ""
   },
   {
     key: "success",
@@ -83,7 +74,16 @@ const columns: ReadonlyArray<Column<Offer>> = [
     align: "right",
     cell: ({ health }) => <Milliseconds value={health?.windows["1d"].p95_ms} />,
     sort: ({ health }) => health?.windows["1d"].p95_ms ?? 0
-  }
+  },
+  {
+    key: "limit",
+    title: "Time limit",
+    width: "5rem",
+    align: "right",
+    cell: ({ health }) => <Milliseconds value={health?.time_limit_ms} />,
+    sort: ({ health }) => health?.time_limit_ms ?? 0
+  },
+  { key: "kind", title: "Kind", width: "6.5rem", cell: ({ model }) => model.kind, sort: ({ model }) => model.kind }
 ]
 
 const matches = (model: Model, q: string | undefined): boolean => {
@@ -106,6 +106,7 @@ const List = ({ models }: { readonly models: ReadonlyArray<Model> }) => {
       <div className="bar">
         <FilterText
           label="Search models and providers"
+          placeholder="Model or provider"
           value={q}
           onChange={(q) => void set({ q }, { replace: true })}
         />

@@ -12,7 +12,7 @@ import { usePageSearch, useSetSearch } from "../shell/navigation.ts"
 import { OneWorkspace, useOneWorkspace } from "../shell/WorkspacePicker.tsx"
 import type { ProviderKey } from "./provider-keys/draft.ts"
 import { CreateProviderKey } from "./provider-keys/ProviderKeyForm.tsx"
-import { KeyState, nameOf, ProviderKeyDetails, useText } from "./provider-keys/ProviderKeyDetails.tsx"
+import { KeyState, nameOf, Outcome, ProviderKeyDetails, whenUsed } from "./provider-keys/ProviderKeyDetails.tsx"
 
 /** The keys for a provider in the order in which they are tried: first the oldest of equal ones. */
 const inOrder = (keys: ReadonlyArray<ProviderKey>): ReadonlyArray<ProviderKey> =>
@@ -73,9 +73,20 @@ const Provider = ({ keys, name }: { readonly name: string; readonly keys: Readon
     { key: "place", title: "Tried", width: "4rem", cell: (key) => `${placeOf(key) + 1}.` },
     { key: "state", title: "State", width: "7rem", cell: ({ disabled }) => <KeyState disabled={disabled} /> },
     { key: "label", title: "Key", width: "8rem", cell: ({ label }) => <code>{label}</code> },
-    { key: "use", title: "Used", width: "minmax(12rem, 1fr)", cell: useText },
-    { key: "for", title: "For", width: "9rem", cell: restrictionOf },
-    { key: "created", title: "Created (UTC)", width: "10.5rem", cell: ({ created_at }) => <Time at={created_at} /> },
+    {
+      key: "use",
+      title: "Used",
+      width: "minmax(10rem, 1fr)",
+      cell: (key) => <span title={whenUsed(key)}>{whenUsed(key)}</span>
+    },
+    { key: "for", title: "For", width: "7.5rem", cell: restrictionOf },
+    {
+      key: "used",
+      title: "Last used",
+      width: "6rem",
+      cell: ({ last_used_at }) => last_used_at != null && <Time at={last_used_at} ago />
+    },
+    { key: "outcome", title: "Last outcome", width: "minmax(9rem, 1fr)", cell: (key) => <Outcome of={key} /> },
     ...(mayChange && ordered.length > 1
       ? [
           {

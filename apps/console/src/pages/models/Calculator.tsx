@@ -35,25 +35,25 @@ interface Row {
 }
 
 const columns = (cheapest: number): ReadonlyArray<Column<Row>> => [
-  { key: "provider", title: "Provider", width: "minmax(8rem, 1fr)", cell: ({ provider }) => provider },
-  {
-    key: "place",
-    title: "Tried",
-    width: "5rem",
-    cell: ({ offer, place }) => (offer === undefined ? "no" : `${place}.`)
-  },
+  { key: "provider", title: "Provider", width: "minmax(6rem, 1fr)", cell: ({ provider }) => provider },
   {
     key: "cost",
     title: "At most, credits",
-    width: "8.5rem",
+    width: "7rem",
     align: "right",
     cell: ({ offer }) => (offer === undefined ? "–" : <strong>{credits(offer.max_cost)}</strong>),
     sort: ({ offer }) => offer?.max_cost ?? Number.MAX_VALUE
   },
   {
+    key: "place",
+    title: "Tried",
+    width: "3rem",
+    cell: ({ offer, place }) => (offer === undefined ? "no" : `${place}.`)
+  },
+  {
     key: "note",
     title: "Note",
-    width: "minmax(12rem, 2fr)",
+    width: "minmax(9rem, 2fr)",
     cell: ({ offer }) => {
       if (offer === undefined) return <span className="hint">does not support this request</span>
       const notes = [

@@ -1,10 +1,12 @@
 /** One provider key: who may use it and when, and the changes of it. */
 import { useState } from "react"
+import type { Success } from "../../api/Contract.ts"
 import { useChange, useMay } from "../../api/hooks.ts"
 import { Badge } from "../../parts/Badge.tsx"
 import { Id } from "../../parts/Copy.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { DeleteDialog } from "../../parts/FormDialog.tsx"
+import { duration } from "../../parts/format.ts"
 import { Problem } from "../../parts/Problem.tsx"
 import { Time } from "../../parts/Time.tsx"
 import { KeyLink } from "../../shell/Links.tsx"
@@ -18,13 +20,51 @@ export const nameOf = ({ label, name }: ProviderKey): string => name ?? label
 export const KeyState = ({ disabled }: Pick<ProviderKey, "disabled">) =>
   disabled ? <Badge tone="quiet">Disabled</Badge> : <Badge tone="good">Enabled</Badge>
 
-export const useText = (key: ProviderKey): string => uses.find(([use]) => use === useOf(key))?.[1] ?? ""
+/** How the latest call with the key ended. */
+export const Outcome = ({ of: { last_outcome, last_status } }: { readonly of: ProviderKey }) => {
+  if (last_outcome == null) return <span className="hint">not used yet</span>
+  return (
+    <Badge tone={last_outcome === "Success" ? "good" : "bad"}>
+      {last_outcome}
+      {last_status != null && ` (status ${last_status})`}
+    </Badge>
+  )
+}
+
+type Result = Success<"POST /byok/:id/test">["data"]
+
+/** What a test says of the key. */
+const Tested = ({ result }: { readonly result: Result }) => {
+  const { accepted, duration_ms, message, model, outcome, status } = result
+  const word =
+    accepted === null
+      ? "The answer does not say"
+      : accepted
+        ? "The provider accepts the key"
+        : "The provider refuses the key"
+  return (
+    <p>
+      <Badge tone={accepted === null ? "warning" : accepted ? "good" : "bad"}>{word}</Badge>{" "}
+      {outcome !== "Success" && `${outcome}${status === null ? "" : `, status ${status}`}. `}
+      {message}
+      {model !== null && (
+        <span className="hint">
+          {" "}
+          Called {model}, {duration(duration_ms)}.
+        </span>
+      )}
+    </p>
+  )
+}
+
+export const whenUsed = (key: ProviderKey): string => uses.find(([use]) => use === useOf(key))?.[1] ?? ""
 
 const Actions = ({ of: key, onDeleted }: { readonly of: ProviderKey; readonly onDeleted: () => void }) => {
   const params = { id: key.id }
   const [open, setOpen] = useState<"edit" | "delete">()
   const update = useChange("PATCH /byok/:id")
   const remove = useChange("DELETE /byok/:id")
+  const test = useChange("POST /byok/:id/test")
   const close = () => setOpen(undefined)
   return (
     <>
@@ -39,6 +79,9 @@ const Actions = ({ of: key, onDeleted }: { readonly of: ProviderKey; readonly on
         >
           {key.disabled ? "Enable" : "Disable"}
         </button>
+        <button type="button" disabled={test.isPending} onClick={() => test.mutate({ params })}>
+          {test.isPending ? "Testing …" : "Test"}
+        </button>
         <span className="end">
           <button type="button" className="danger" onClick={() => setOpen("delete")}>
             Delete
@@ -46,6 +89,8 @@ const Actions = ({ of: key, onDeleted }: { readonly of: ProviderKey; readonly on
         </span>
       </div>
       {update.error !== null && <Problem what="The provider key was not changed" error={update.error} />}
+      <div role="status">{test.data !== undefined && <Tested result={test.data.data} />}</div>
+      {test.error !== null && <Problem what="The provider key was not tested" error={test.error} />}
       {open === "edit" && <EditProviderKey of={key} onClose={close} />}
       {open === "delete" && (
         <DeleteDialog
@@ -90,7 +135,7 @@ const Facts = ({ of: key }: { readonly of: ProviderKey }) => {
         </>
       )}
       <dt>Used</dt>
-      <dd>{useText(key)}</dd>
+      <dd>{whenUsed(key)}</dd>
       <dt>Models</dt>
       <dd>{key.allowed_models === null ? "all" : key.allowed_models.join(", ")}</dd>
       <dt>API keys</dt>
@@ -111,6 +156,16 @@ const Facts = ({ of: key }: { readonly of: ProviderKey }) => {
       <dd>{key.allowed_user_ids === null ? "all" : key.allowed_user_ids.join(", ")}</dd>
       <dt>Zero data retention</dt>
       <dd>{key.declared_zdr === null ? "not declared" : key.declared_zdr ? "yes" : "no"}</dd>
+      <dt>Last used</dt>
+      <dd>
+        {key.last_used_at == null ? (
+          "never"
+        ) : (
+          <>
+            <Time at={key.last_used_at} /> UTC <Outcome of={key} />
+          </>
+        )}
+      </dd>
       <dt>Created</dt>
       <dd>
         <Time at={key.created_at} /> UTC
