@@ -12,6 +12,8 @@ export class ApiError extends Error {
   readonly requestId: string | undefined
   /** `error.metadata.reason`. */
   readonly reason: string | undefined
+  /** On a 401: how one can sign in. */
+  readonly ways: ReadonlyArray<Way>
   /** Seconds after which the request may be repeated, if the gateway says so. */
   readonly retryAfter: number | undefined
   /** What is wrong with the fields of the request, by field. */
@@ -24,13 +26,15 @@ export class ApiError extends Error {
       reason,
       requestId,
       retryAfter,
-      status
+      status,
+      ways = []
     }: {
       readonly status: number
       readonly requestId?: string | undefined
       readonly reason?: string | undefined
       readonly retryAfter?: number | undefined
       readonly issues?: ReadonlyArray<Issue> | undefined
+      readonly ways?: ReadonlyArray<Way> | undefined
     }
   ) {
     super(message)
@@ -39,6 +43,7 @@ export class ApiError extends Error {
     this.reason = reason
     this.retryAfter = retryAfter
     this.issues = issues
+    this.ways = ways
   }
 }
 
@@ -49,6 +54,14 @@ export interface Issue {
   readonly message: string
 }
 
+/** A way to sign in. */
+export type Way =
+  | { readonly kind: "key" | "link" }
+  /** At a provider of identities. `href` is relative to the page. */
+  | { readonly kind: "oidc"; readonly name: string; readonly href: string }
+  /** As the user whom a proxy in front of the gateway names. */
+  | { readonly kind: "proxy"; readonly user: string }
+
 interface ErrorBody {
   readonly error?: {
     readonly message?: string
@@ -56,6 +69,7 @@ interface ErrorBody {
       readonly reason?: string
       readonly issues?: ReadonlyArray<Issue>
       readonly retry_after?: number
+      readonly ways?: ReadonlyArray<Way>
     } | null
   }
 }
@@ -79,7 +93,8 @@ export const errorOf = async (response: Response): Promise<ApiError> => {
     requestId,
     reason: error?.metadata?.reason,
     retryAfter: error?.metadata?.retry_after,
-    issues: error?.metadata?.issues
+    issues: error?.metadata?.issues,
+    ways: error?.metadata?.ways
   })
 }
 

@@ -1,5 +1,5 @@
 /** The session of the person at the page. The cookie that stands for it cannot be read here. */
-import { ApiError, base, jsonOf, send } from "./http.ts"
+import { ApiError, base, jsonOf, send, type Way } from "./http.ts"
 
 /** What a person may do. Each role includes those before it. */
 export type Role = "viewer" | "operator" | "admin"
@@ -27,9 +27,13 @@ export interface State {
   readonly session: Session | null | undefined
   /** Why the dialog is open. Undefined: it is closed. */
   readonly wanted: Wanted | undefined
+  /** How one can sign in besides with a key. */
+  readonly ways: ReadonlyArray<Way>
+  /** Why the sign-in that the address began has failed. */
+  readonly problem: Error | undefined
 }
 
-let state: State = { session: undefined, wanted: undefined }
+let state: State = { session: undefined, wanted: undefined, ways: [], problem: undefined }
 const listeners = new Set<() => void>()
 
 const set = (change: Partial<State>) => {
@@ -71,7 +75,7 @@ export const recover = (wanted: Wanted, signal?: AbortSignal): Promise<void> => 
 
 const signedIn = async (response: Response) => {
   const session = await jsonOf<Session>(response)
-  set({ session, wanted: undefined })
+  set({ session, wanted: undefined, problem: undefined })
   waiting?.resolve()
   waiting = undefined
 }
@@ -82,12 +86,40 @@ export const resume = async (): Promise<void> => {
     await signedIn(await send(address, { headers }))
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error
-    set({ session: null, wanted: "signed out" })
+    set({ session: null, wanted: "signed out", ways: error.ways })
   }
 }
 
-/** Signs in. The key is sent once and kept nowhere. */
-export const signIn = async (credential: { readonly key: string } | { readonly token: string }): Promise<void> =>
+/** What the page is told by one word if a sign-in at a provider of identities fails. */
+const problems: Readonly<Record<string, string>> = {
+  no_role: "Your account has no role for the console. Ask who operates the gateway: its log says what is missing",
+  no_workspace: "Your account may manage some workspaces only, and the gateway has none of these",
+  sign_in_expired: "The sign-in took too long, or began in another browser. Begin again",
+  sign_in_failed: "The provider of identities did not confirm the sign-in. Begin again",
+  unavailable: "The provider of identities does not answer as expected. The log of the gateway says why"
+}
+
+/** Signs in by what the address has after `#`, or finds the session of an earlier visit. */
+export const begin = async (fragment: URLSearchParams): Promise<void> => {
+  const token = fragment.get("token")
+  const problem = fragment.get("problem")
+  if (problem !== null) {
+    set({ problem: new Error(problems[problem] ?? "The sign-in has failed. Begin again") })
+  }
+  if (token === null) return resume()
+  try {
+    await signIn({ token })
+  } catch (error) {
+    // An earlier session may go on. If there is none, the dialog says why the link did not work.
+    set({ problem: error instanceof Error ? error : new Error(String(error)) })
+    await resume()
+  }
+}
+
+/** Signs in. A key is sent once and kept nowhere. */
+export const signIn = async (
+  credential: { readonly key: string } | { readonly token: string } | { readonly proxy: true }
+): Promise<void> =>
   signedIn(
     await send(address, {
       method: "POST",

@@ -4,7 +4,7 @@ import { RouterProvider } from "@tanstack/react-router"
 import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
 import { ApiError } from "../api/http.ts"
-import { resume, signIn } from "../api/session.ts"
+import { begin } from "../api/session.ts"
 import { router } from "./router.tsx"
 
 const queries = new QueryClient({
@@ -18,17 +18,12 @@ const queries = new QueryClient({
   }
 })
 
-/** The token of a one-time link. It leaves the address, and with it the history, at once. */
-const takeToken = (): string | undefined => {
-  const token = new URLSearchParams(location.hash.slice(1)).get("token")
-  if (token === null) return undefined
-  history.replaceState(null, "", location.pathname + location.search)
-  return token
-}
-
-const begin = async () => {
-  const token = takeToken()
-  await (token === undefined ? resume() : signIn({ token }).catch(resume))
+/** The token of a one-time link leaves the address, and with it the history, at once. */
+const takeFragment = (): URLSearchParams => {
+  const fragment = new URLSearchParams(location.hash.slice(1))
+  if (fragment.has("token") || fragment.has("problem"))
+    history.replaceState(null, "", location.pathname + location.search)
+  return fragment
 }
 
 const root = document.getElementById("root")
@@ -41,4 +36,4 @@ if (root !== null) {
     </StrictMode>
   )
 }
-void begin()
+void begin(takeFragment())

@@ -1,20 +1,49 @@
 /** Sign-in over the page. What waited for it continues afterwards. */
 import { useState } from "react"
 import { useSessionState } from "../api/hooks.ts"
+import { base, type Way } from "../api/http.ts"
 import { cancel, signIn } from "../api/session.ts"
 import { Dialog } from "../parts/Dialog.tsx"
 import { TextField } from "../parts/Fields.tsx"
 import { Problem } from "../parts/Problem.tsx"
 
+/** The ways that need nothing to be typed. */
+const Ways = ({ signIn }: { readonly signIn: (credential: { readonly proxy: true }) => Promise<void> }) => {
+  const { session, ways } = useSessionState()
+  // Who signed in elsewhere confirms there.
+  const known: ReadonlyArray<Way> =
+    session?.kind === "oidc"
+      ? [{ kind: "oidc", name: "the same account", href: "session/openid-connect" }]
+      : session?.kind === "proxy"
+        ? [{ kind: "proxy", user: session.label }]
+        : ways
+  return known.map((way) =>
+    way.kind === "oidc" ? (
+      <p key={way.kind}>
+        <a className="button" href={new URL(way.href, base).href}>
+          Sign in with {way.name}
+        </a>
+      </p>
+    ) : way.kind === "proxy" ? (
+      <p key={way.kind}>
+        <button type="button" onClick={() => void signIn({ proxy: true })}>
+          Continue as {way.user}
+        </button>
+      </p>
+    ) : null
+  )
+}
+
 const SignInForm = ({ confirms }: { readonly confirms: boolean }) => {
+  const { problem } = useSessionState()
   const [key, setKey] = useState("")
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Error | null>(null)
-  const submit = async () => {
+  const submit = async (credential: Parameters<typeof signIn>[0]) => {
     setBusy(true)
     setError(null)
     try {
-      await signIn({ key: key.trim() })
+      await signIn(credential)
     } catch (cause) {
       setError(cause instanceof Error ? cause : new Error(String(cause)))
     } finally {
@@ -26,9 +55,11 @@ const SignInForm = ({ confirms }: { readonly confirms: boolean }) => {
       className="form"
       onSubmit={(event) => {
         event.preventDefault()
-        void submit()
+        void submit({ key: key.trim() })
       }}
     >
+      {problem !== undefined && error === null && <Problem what="You were not signed in" error={problem} />}
+      <Ways signIn={submit} />
       <p>
         {confirms
           ? "The last sign-in was more than 15 minutes ago. Enter your management key to go on."

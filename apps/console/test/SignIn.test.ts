@@ -1,0 +1,69 @@
+// The ways to sign in, in a browser on the executable: a link, a key, and a proxy.
+import * as Pages from "@model-gateway/test-filled/Browser"
+import { executable, start } from "@model-gateway/test-services/GatewayProcess"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Browser } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+
+describe.runIf(Pages.hasBrowser)("the sign-in", () => {
+  const folder = mkdtempSync(join(tmpdir(), "console-sign-in-"))
+  const proxy = ["--trusted-proxies", "127.0.0.1", "--console-proxy-user-header", "x-forwarded-user"]
+  let browser: Browser
+  let gateway: ReturnType<typeof start>
+  let link = ""
+  let key = ""
+  beforeAll(async () => {
+    gateway = start(process.execPath, [executable, "serve", "--port", "0", "--first-keys", "stdout", ...proxy], {
+      cwd: folder
+    })
+    browser = await Pages.launch()
+    ;[, key = ""] = await gateway.prints(/management key +(mg_mk_\w+)\s/)
+    ;[, link = ""] = await gateway.prints(/(http\S+#token=\S+)/)
+  })
+  afterAll(async () => {
+    await browser.close()
+    await gateway.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** A page of a new profile, with what another origin or a script could read of it. */
+  const open = async (address: string, headers: Record<string, string> = {}) => {
+    const context = await browser.newContext({ extraHTTPHeaders: headers })
+    onTestFinished(() => context.close())
+    const page = await context.newPage()
+    await page.goto(address)
+    return { page, context }
+  }
+
+  it("by a link works once, and leaves neither token nor key where a script could read it", async () => {
+    const { context, page } = await open(link)
+    await page.getByRole("dialog").waitFor({ state: "detached" })
+    await expect.poll(() => page.getByText("one-time link").count()).toBeGreaterThan(0)
+    expect(page.url()).not.toContain("token")
+    const readable = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie]))
+    const [cookie] = await context.cookies()
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict", path: "/" })
+    for (const secret of [cookie?.value ?? "", link.split("=").at(-1) ?? ""]) expect(readable).not.toContain(secret)
+
+    const again = await open(link)
+    await again.page.getByText(/The link was used at .*, and it works once/i).waitFor()
+    await again.page.getByLabel("Management key").fill(key)
+    await again.page.getByRole("button", { name: "Sign in", exact: true }).click()
+    await again.page.getByRole("dialog").waitFor({ state: "detached" })
+  })
+
+  it("says why a sign-in elsewhere has failed", async () => {
+    const { page } = await open(`${new URL(link).origin}/console/#problem=no_role`)
+    await page.getByText(/Your account has no role for the console/).waitFor()
+    expect(page.url()).not.toContain("problem")
+  })
+
+  it("by a proxy needs one click", async () => {
+    const { page } = await open(`${new URL(link).origin}/console/`, { "x-forwarded-user": "ada" })
+    await page.getByRole("button", { name: "Continue as ada" }).click()
+    await page.getByRole("dialog").waitFor({ state: "detached" })
+    await expect.poll(() => page.getByText("ada", { exact: true }).count()).toBeGreaterThan(0)
+  })
+})
