@@ -72,6 +72,16 @@ describe.runIf(Pages.hasBrowser)("the browser of the tests", () => {
     expect([site.problems.policy, site.problems.foreign]).toEqual([[], []])
   })
 
+  it.each([
+    ["Playground", "/play"],
+    ["Console", "/console/"]
+  ])("goes from the API reference to the %s", async (name, path) => {
+    const site = await open()
+    await site.go("/docs")
+    await site.page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click()
+    await site.page.waitForURL(gateway.origin + path)
+  })
+
   it("signs in without the form", async () => {
     const site = await open()
     await site.signIn(gateway.managementKey)

@@ -32,6 +32,55 @@ describe.runIf(hasBrowser)("the API reference", () => {
     }
   )
 
+  it("has a menu on a phone, which finds an operation", async () => {
+    const { page } = await visit({ viewport: { width: 360, height: 740 } })
+    await page.goto(`${gateway().origin}/docs`)
+    await page.getByText("Operations", { exact: true }).click()
+    await page.getByLabel("Search operations").fill("cancel video")
+    const links = page.locator(".menu li a:visible")
+    expect(await links.allInnerTexts()).toEqual([
+      expect.stringMatching(/^Cancel a video\s+POST \/videos\/\{id\}\/cancel$/)
+    ])
+    await links.click()
+    const errors = page.locator("[slot='post-/videos/-id-/cancel'] summary")
+    await expect.poll(() => errors.evaluate((element) => element.getBoundingClientRect().top < innerHeight)).toBe(true)
+    expect(await page.getByLabel("Search operations").isVisible()).toBe(false)
+    expect(await errors.innerText()).toMatch(/^Errors: 400, 401/)
+  })
+
+  it.each([360, 1440])("leads from the top of an operation to its form, %i pixels wide", async (width) => {
+    const { page } = await visit({ viewport: { width, height: 740 } })
+    await page.goto(gateway().origin + rerank)
+    await page.locator("[slot='post-/rerank']").getByRole("button", { name: "Try it" }).click()
+    const execute = page.locator("[part~='btn-try']:focus")
+    await execute.waitFor()
+    await expect
+      .poll(() =>
+        execute.evaluate((element) => {
+          const { bottom, top } = element.getBoundingClientRect()
+          return top >= 0 && bottom <= innerHeight
+        })
+      )
+      .toBe(true)
+  })
+
+  it.each([360, 1440])("copies a sample with a button beside it, %i pixels wide", async (width) => {
+    const { page } = await visit({ viewport: { width, height: 740 } })
+    await page.goto(gateway().origin + rerank)
+    const sample = page.locator("syntax-highlighter").filter({ hasText: "curl" }).first()
+    const button = (await sample.getByRole("button", { name: "Copy" }).boundingBox()) ?? { y: 0, height: 0 }
+    const code = (await sample.locator("pre").boundingBox()) ?? { y: 0 }
+    expect(button.height).toBeGreaterThan(10)
+    expect(button.y + button.height).toBeLessThanOrEqual(code.y)
+  })
+
+  it("shows the form of a body that its samples send", async () => {
+    const { page } = await visit({ viewport: { width: 1440, height: 740 } })
+    await page.goto(`${gateway().origin}/docs#?route=post-/audio/transcriptions`)
+    await page.getByText("-F file=@interview.wav").waitFor()
+    expect(await page.locator("select").filter({ hasText: "multipart" }).inputValue()).toBe("multipart/form-data")
+  })
+
   it("tries calls with a key that stays in the page", async () => {
     const { page } = await visit({ viewport: { width: 1440, height: 900 } })
     await page.goto(gateway().origin + "/docs#?route=auth")

@@ -235,7 +235,10 @@ export const make = ({ basePath = "" }: Options = {}): { readonly [key: string]:
       const example = isForm ? reference?.form : reference?.request
       return { schema, ...(example === undefined ? {} : { example }) }
     })
-    return { required, content }
+    // Reference pages show the first form of a body, which is that of the code samples.
+    const first = reference?.form === undefined ? [] : ["multipart/form-data"]
+    const types = [...new Set([...first, ...Object.keys(content)])]
+    return { required, content: Object.fromEntries(types.map((type) => [type, content[type]])) }
   }
 
   const successOf = (value: unknown, { endpoint }: Declared, headers: ReadonlyArray<string>): Node => {

@@ -10,6 +10,8 @@ import * as FixedAnswer from "../http/FixedAnswer.ts"
 import * as BuildInfo from "../observability/BuildInfo.ts"
 import * as OpenApiDocument from "../openapi/OpenApiDocument.ts"
 import * as ReferencePage from "./ReferencePage.ts"
+import { referenceScript } from "./referenceScript.ts"
+import * as WebApplication from "./WebApplication.ts"
 
 /** Requests may only go to this service. The script of the page writes styles into its elements. */
 const policy = [
@@ -41,6 +43,7 @@ export const layer = HttpRouter.use((router) =>
     const context = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
     const { basePath, wireNames: preset } = yield* GatewayServerConfig
     const version = yield* BuildInfo.ProgramVersion
+    const pages = yield* WebApplication.servedPages
     const wireNames = ofPreset(preset)
     const text = (content: string): Uint8Array =>
       new TextEncoder().encode(wireNames === undefined ? content : wireNames.toWire.text(content))
@@ -48,7 +51,10 @@ export const layer = HttpRouter.use((router) =>
     const reference = yield* Effect.cached(
       Effect.sync(() => {
         const document = OpenApiDocument.make({ basePath })
-        return { page: text(ReferencePage.make(document, preset, version)), document: text(JSON.stringify(document)) }
+        return {
+          page: text(ReferencePage.make(document, { wireNames: preset, version, pages })),
+          document: text(JSON.stringify(document))
+        }
       })
     )
     /** Made for the first request. */
@@ -69,6 +75,11 @@ export const layer = HttpRouter.use((router) =>
       Effect.map(reference, ({ page }) => page)
     )
     yield* route("/docs/openapi-explorer.js", "text/javascript; charset=utf-8", script)
+    yield* route(
+      "/docs/page.js",
+      "text/javascript; charset=utf-8",
+      Effect.succeed(new TextEncoder().encode(referenceScript))
+    )
     yield* route(
       "/openapi.json",
       "application/json",

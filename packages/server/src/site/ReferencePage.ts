@@ -27,13 +27,13 @@ const advice: Readonly<Record<string, string>> = {
   529: "Retry after the seconds in <code>Retry-After</code>, or choose another model."
 }
 
-const errorsOf = (id: string, errors: ReadonlyArray<readonly [status: string, description: string]>): string => {
+const errorsOf = (errors: ReadonlyArray<readonly [status: string, description: string]>): string => {
   if (errors.length === 0) return ""
   const rows = errors.map(
     ([status, description]) =>
       `<tr><th scope="row">${status}</th><td>${inline(description)}</td><td>${advice[status] ?? ""}</td></tr>`
   )
-  return `<details slot="${escaped(id)}" class="errors"><summary>Errors: ${errors.map(([status]) => status).join(", ")}</summary>
+  return `<details class="errors"><summary>Errors: ${errors.map(([status]) => status).join(", ")}</summary>
 <table><thead><tr><th scope="col">Status</th><th scope="col">Meaning</th><th scope="col">What to do</th></tr></thead><tbody>
 ${rows.join("\n")}
 </tbody></table></details>`
@@ -47,6 +47,7 @@ const Document = Schema.Struct({
     Schema.Record(
       Schema.String,
       Schema.Struct({
+        summary: Schema.optionalKey(Schema.String),
         responses: Schema.Record(Schema.String, Schema.Struct({ $ref: Schema.optionalKey(Schema.String) }))
       })
     )
@@ -55,6 +56,22 @@ const Document = Schema.Struct({
     responses: Schema.Record(Schema.String, Schema.Struct({ description: Schema.String }))
   })
 })
+
+/** The element's id of an operation, which is also the name of its slot and its route. */
+const idOf = (method: string, path: string): string => `${method}-${path.replaceAll(/[\s#:?&={}-]+/g, "-")}`
+
+/** The tasks of the playground. */
+const tasks: Readonly<Record<string, string>> = {
+  "post-/rerank": "rerank",
+  "post-/audio/transcriptions": "transcription",
+  "post-/videos": "video"
+}
+
+const tryOf = (id: string, hasPlayground: boolean): string => {
+  const task = hasPlayground ? tasks[id] : undefined
+  const link = task === undefined ? "" : ` <a href="play?operation=${task}">Open the playground</a>`
+  return `<p class="try"><button type="button" data-try>Try it</button>${link}</p>`
+}
 
 /** The element computes with these colors, and reads only colors without functions. */
 const computed = ["purple", "red", "orange", "yellow", "green", "blue", "gray"]
@@ -67,11 +84,30 @@ ${computed}
 :root { color-scheme: light dark; }
 body { margin: 0; display: flex; flex-direction: column; background: light-dark(#ffffff, #171b21); }
 @media (min-width: 768px) { body { height: 100vh; } openapi-explorer { flex: 1; min-height: 0; } }
-header { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: baseline; padding: .75rem 1rem;
+header { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: baseline; padding: .5rem 1rem;
   border-bottom: 1px solid light-dark(#dce0e6, #2b323c); background: light-dark(#f5f6f8, #0f1216);
   color: light-dark(#171b22, #e7eaef); font: 15px/1.4 system-ui, sans-serif; }
 h1 { margin: 0; font-size: 1.1rem; }
-header a { color: light-dark(#2252cc, #8fb2ff); }
+header a, .menu a, .try a { color: light-dark(#2252cc, #8fb2ff); }
+header nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; }
+/* On phones the element has no navigation. */
+.menu { display: none; }
+@media (max-width: 767.98px) {
+  html { scroll-padding-top: 3.5rem; }
+  header a { padding: .15rem 0; }
+  .menu { display: block; position: sticky; top: 0; z-index: 2; padding: 0 1rem; font: 15px/1.4 system-ui, sans-serif;
+    border-bottom: 1px solid light-dark(#dce0e6, #2b323c); background: light-dark(#f5f6f8, #0f1216); color: light-dark(#171b22, #e7eaef); }
+  .menu summary { padding: .6rem 0; font-weight: 600; cursor: pointer; }
+  .menu input { box-sizing: border-box; width: 100%; padding: .5rem; border: 1px solid light-dark(#7d8796, #6d7887); border-radius: 6px;
+    background: light-dark(#ffffff, #11151a); color: inherit; font: inherit; }
+  .menu ul { margin: .5rem 0 0; padding: 0; max-height: 60vh; overflow: auto; list-style: none; }
+  .menu li a { display: block; padding: .6rem 0; border-top: 1px solid light-dark(#dce0e6, #2b323c); text-decoration: none; }
+  .menu code { display: block; color: light-dark(#454d59, #bcc4cf); font: 13px ui-monospace, "DejaVu Sans Mono", monospace; }
+}
+.try { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; margin: 1rem 0; font: 15px/1.5 system-ui, sans-serif; }
+.try button { min-height: 36px; padding: 0 1rem; border: 0; border-radius: 6px; background: light-dark(#2252cc, #8fb2ff);
+  color: light-dark(#ffffff, #0c1a3a); font: inherit; font-weight: 600; cursor: pointer; }
+.try button:hover { background: light-dark(#1b45b0, #a9c4ff); }
 openapi-explorer {
   --bg: light-dark(#ffffff, #171b21); --bg2: light-dark(#f5f6f8, #11151a); --bg3: light-dark(#eceff3, #1f252d);
   --light-bg: light-dark(#eceff3, #1f252d);
@@ -114,23 +150,43 @@ openapi-explorer::part(btn-fill--resp):is(:hover, :focus-visible):enabled { colo
 .errors code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; color: light-dark(#8a3208, #f2b078); }
 `
 
+export interface Options {
+  readonly wireNames: Preset
+  /** The version of the program. */
+  readonly version: string | undefined
+  /** Which pages are served beside this one. */
+  readonly pages: { readonly playground: boolean; readonly console: boolean }
+}
+
 /**
  * The page for an OpenAPI document, which it loads from `openapi.json` beside it, whatever path the
  * service is served below. It shows the version of the program and that of the API, and says what
  * its TypeScript samples need if the words on the wire are not the neutral ones.
  */
-export const make = (document: unknown, wireNames: Preset, version: string | undefined): string => {
+export const make = (document: unknown, { pages, version, wireNames }: Options): string => {
   const { components, info, paths } = Schema.decodeUnknownSync(Document)(document)
-  const errors = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { responses }]) =>
-      errorsOf(
-        `${method}-${path}`,
-        Object.entries(responses).flatMap(([status, { $ref }]) => {
-          const response = components.responses[$ref?.split("/").at(-1) ?? ""]
-          return response === undefined ? [] : [[status, response.description] as const]
-        })
-      )
-    )
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { responses, summary = path }]) => ({
+      id: idOf(method, path),
+      line: `${method.toUpperCase()} ${path}`,
+      summary,
+      errors: Object.entries(responses).flatMap(([status, { $ref }]) => {
+        const response = components.responses[$ref?.split("/").at(-1) ?? ""]
+        return response === undefined ? [] : [[status, response.description] as const]
+      })
+    }))
+  )
+  const links = [
+    ...(pages.playground ? ['<a href="play">Playground</a>'] : []),
+    ...(pages.console ? ['<a href="console/">Console</a>'] : []),
+    '<a href="openapi.json">OpenAPI document</a>'
+  ]
+  const items = operations.map(
+    ({ id, line, summary }) =>
+      `<li><a href="#?route=${escaped(id)}">${escaped(summary)}<code>${escaped(line)}</code></a></li>`
+  )
+  const slots = operations.map(
+    ({ errors, id }) => `<div slot="${escaped(id)}">${tryOf(id, pages.playground)}${errorsOf(errors)}</div>`
   )
   const hint =
     wireNames === "neutral"
@@ -145,15 +201,23 @@ export const make = (document: unknown, wireNames: Preset, version: string | und
 <link rel="icon" href="data:,">
 <style>${style}</style>
 <script type="module" src="docs/openapi-explorer.js"></script>
+<script type="module" src="docs/page.js"></script>
 </head>
 <body>
 <header>
 <h1>${escaped(info.title)} API</h1>
 <span>${version === undefined ? "" : `Gateway ${escaped(version)}, `}API ${escaped(info.version)}</span>
-<a href="openapi.json">OpenAPI document</a>${hint}
+<nav aria-label="Pages">${links.join("\n")}</nav>${hint}
 </header>
+<details class="menu">
+<summary>Operations</summary>
+<input type="search" aria-label="Search operations" placeholder="Search">
+<ul>
+${items.join("\n")}
+</ul>
+</details>
 <openapi-explorer spec-url="openapi.json" hide-server-selection hide-components>
-${errors.join("\n")}
+${slots.join("\n")}
 </openapi-explorer>
 </body>
 </html>

@@ -36,17 +36,23 @@ const redirect = (location: string) =>
     })
   })
 
-const serve = Effect.fnUntraced(function* ({ dir, hasPlayground }: Options) {
+/** Which of its pages are served. */
+export const servedPages = Effect.gen(function* () {
+  const application = yield* WebApplication
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const router = yield* HttpRouter.HttpRouter
   const isServed = Effect.fnUntraced(function* (page: string, wanted: boolean) {
-    return wanted && (yield* fs.exists(path.join(dir, page)))
+    return application !== undefined && wanted && (yield* fs.exists(path.join(application.dir, page)))
   })
-  const pages = {
-    playground: yield* isServed(playground, hasPlayground),
+  return {
+    playground: yield* isServed(playground, application?.hasPlayground === true),
     console: yield* isServed(console, (yield* ConsoleAccess.Console) !== undefined)
   }
+})
+
+const serve = Effect.fnUntraced(function* ({ dir }: Options) {
+  const router = yield* HttpRouter.HttpRouter
+  const pages = yield* servedPages
   if (!pages.playground && !pages.console) return
 
   const folder = yield* SiteFolder.open(dir)

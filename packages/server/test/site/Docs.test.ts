@@ -49,6 +49,20 @@ it.layer(layer(), { excludeTestServices: true })("the API reference", (it) => {
     })
   )
 
+  it.effect("links to no page that is not served, and lists each operation", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* TestGateway
+      const { text } = yield* ask("/docs", { key: null })
+      expect(text).not.toContain('href="play')
+      expect(text).not.toContain('href="console')
+      expect(text).toContain('<li><a href="#?route=get-/videos/-id-">Get a video<code>GET /videos/{id}</code></a></li>')
+      expect(text).toContain('<div slot="get-/videos/-id-">')
+      expect((yield* ask("/docs/page.js", { key: null })).headers["content-type"]).toBe(
+        "text/javascript; charset=utf-8"
+      )
+    })
+  )
+
   it.effect("is confined to its own origin in every form", () =>
     Effect.gen(function* () {
       const { ask } = yield* TestGateway
