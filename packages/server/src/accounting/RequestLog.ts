@@ -12,7 +12,6 @@ import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
-import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -37,21 +36,6 @@ export interface Filter {
   readonly from?: number | undefined
   /** The first time of admission that is too late. */
   readonly to?: number | undefined
-}
-
-/** Which page of the list to read. */
-export interface PageRequest {
-  /** The page follows this entry, or the end of the page whose `next` it is. */
-  readonly after?: string | undefined
-  /** 1 to 1000. Default: 100. */
-  readonly limit?: number | undefined
-}
-
-/** Entries, newest first. */
-export interface LogPage {
-  readonly items: ReadonlyArray<Entry>
-  /** The `after` of the next page. Undefined if this is the last one. */
-  readonly next: string | undefined
 }
 
 /** Whose entries a reader sees. */
@@ -80,8 +64,8 @@ export class RequestLog extends Context.Service<
     readonly list: (
       organizationId: string,
       filter?: Filter,
-      page?: PageRequest
-    ) => Effect.Effect<LogPage, Page.UnknownCursor | StorageError>
+      page?: Page.Request
+    ) => Effect.Effect<Page.ByTime<Entry>, Page.UnknownCursor | StorageError>
     /**
      * Deletes the entries of requests that were admitted longer ago than this. Returns their
      * number. Sums and budgets stay as they are.
@@ -89,9 +73,6 @@ export class RequestLog extends Context.Service<
     readonly purge: (age: Duration.Duration) => Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/accounting/RequestLog") {}
-
-/** The number of entries that a page looks at. Reading them takes a few milliseconds. */
-const window = 2000
 
 /** Makes the request log over the database in the context. */
 export const make = Effect.gen(function* () {
@@ -109,67 +90,32 @@ export const make = Effect.gen(function* () {
     return ephemeralHash === undefined ? ofWorkspace : sql`${ofWorkspace} AND ephemeral_hash = ${ephemeralHash}`
   }
 
-  const placeOf = Effect.fnUntraced(function* (organizationId: string, after: string) {
-    const time = Page.timeOf(after)
-    if (time !== undefined) return { reservedAt: time, id: "" }
-    const [row] = yield* sql`SELECT reserved_at FROM usage_ledger
-      WHERE id = ${after} AND ${ofOrganization(organizationId)}`
-    return row === undefined
-      ? yield* new Page.UnknownCursor({ after })
-      : { reservedAt: Dialect.int(row, "reserved_at"), id: after }
-  })
-
-  const list = Effect.fn("RequestLog.list")(function* (
-    organizationId: string,
-    {
-      errorStatus,
-      from = 0,
-      keyHash,
-      model,
-      operation,
-      provider,
-      requestId,
-      status,
-      to,
-      user,
-      workspaceIds
-    }: Filter = {},
-    { after, limit = 100 }: PageRequest = {}
-  ) {
-    // An empty id precedes all others, so the bound itself is excluded.
-    const start = { reservedAt: to ?? Number.MAX_SAFE_INTEGER, id: "" }
-    const cursor = after === undefined ? start : yield* placeOf(organizationId, after)
-    const place = cursor.reservedAt < start.reservedAt ? cursor : start
-    const isOlder = sql`(reserved_at, id) < (${place.reservedAt}, ${place.id})`
-    // Read first, so that entries that are written meanwhile do not move the end of the page.
-    const [row] =
-      requestId === undefined
-        ? yield* sql`SELECT reserved_at FROM usage_ledger WHERE ${isOlder} AND reserved_at >= ${from}
-            ORDER BY reserved_at DESC, id DESC LIMIT 1 OFFSET ${window - 1}`
-        : []
-    const end = row === undefined ? undefined : Dialect.int(row, "reserved_at")
-    const equal = (column: string, value: string | number | undefined) =>
-      value === undefined ? [] : [sql`${sql(column)} = ${value}`]
-    const wanted = sql.and([
-      isOlder,
-      // Postgres estimates the size of a range of times, but not of a range of pairs.
-      sql`reserved_at BETWEEN ${end ?? from} AND ${place.reservedAt}`,
-      ...equal("request_id", requestId),
-      ...equal("key_hash", keyHash),
-      ...equal("external_user", user === undefined ? undefined : storable(user)),
-      ...equal("operation", operation),
-      ...equal("model", model),
-      ...equal("provider", provider),
-      ...equal("status", status),
-      ...equal("error_status", errorStatus),
-      Page.inWorkspaces(sql, ofOrganization(organizationId), workspaceIds)
-    ])
-    const rows = yield* sql`SELECT * FROM usage_ledger WHERE ${wanted}
-      ORDER BY reserved_at DESC, id DESC LIMIT ${limit + 1}`
-    const items = yield* Page.itemsOf(rows.slice(0, limit), entries.read)
-    const last = rows[limit - 1]
-    const atEnd = end === undefined ? undefined : Page.beforeTime(end)
-    return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : atEnd }
+  const list = Effect.fn("RequestLog.list")((organizationId: string, filter: Filter = {}, page?: Page.Request) => {
+    const visible = ofOrganization(organizationId)
+    return Page.readByTime(
+      sql,
+      {
+        table: "usage_ledger",
+        time: "reserved_at",
+        from: filter.from,
+        to: filter.to,
+        found: { request_id: filter.requestId },
+        isFew: filter.requestId !== undefined,
+        equal: {
+          key_hash: filter.keyHash,
+          external_user: filter.user === undefined ? undefined : storable(filter.user),
+          operation: filter.operation,
+          model: filter.model,
+          provider: filter.provider,
+          status: filter.status,
+          error_status: filter.errorStatus
+        },
+        visible,
+        wanted: Page.inWorkspaces(sql, visible, filter.workspaceIds),
+        item: entries.read
+      },
+      page
+    )
   }, mapSqlError("RequestLog.list"))
 
   return RequestLog.of({

@@ -57,21 +57,6 @@ export interface Filter {
   readonly to?: number | undefined
 }
 
-/** Which page of the list to read. */
-export interface PageRequest {
-  /** The page follows this change, or the end of the page whose `next` it is. */
-  readonly after?: string | undefined
-  /** 1 to 1000. Default: 100. */
-  readonly limit?: number | undefined
-}
-
-/** Changes, newest first. */
-export interface AuditPage {
-  readonly items: ReadonlyArray<AuditEntry>
-  /** The `after` of the next page. Undefined if this is the last one. */
-  readonly next: string | undefined
-}
-
 /** The audit log. */
 export class AuditLog extends Context.Service<
   AuditLog,
@@ -81,8 +66,8 @@ export class AuditLog extends Context.Service<
     readonly list: (
       organizationId: string,
       filter?: Filter,
-      page?: PageRequest
-    ) => Effect.Effect<AuditPage, Page.UnknownCursor | StorageError>
+      page?: Page.Request
+    ) => Effect.Effect<Page.ByTime<AuditEntry>, Page.UnknownCursor | StorageError>
     /**
      * Deletes changes that are older than this, and the oldest above {@link maxRows}. Returns their
      * number.
@@ -94,9 +79,6 @@ export class AuditLog extends Context.Service<
 /** The maximum number of stored changes. Beyond it, the oldest are deleted. */
 export const maxRows = 1_000_000
 
-/** The number of rows that a page looks at. */
-const window = 2000
-
 /** Makes the log over the database in the context. `limit` is the maximum number of rows. */
 export const make = Effect.fnUntraced(function* (limit: number) {
   const sql = yield* SqlClient
@@ -107,49 +89,24 @@ export const make = Effect.fnUntraced(function* (limit: number) {
     yield* sql`INSERT INTO audit_log ${sql.insert(row)}`
   }, mapSqlError("AuditLog.write"))
 
-  const placeOf = Effect.fnUntraced(function* (organizationId: string, after: string) {
-    const time = Page.timeOf(after)
-    if (time !== undefined) return { createdAt: time, id: "" }
-    const [row] = yield* sql`SELECT created_at FROM audit_log
-      WHERE id = ${after} AND organization_id = ${organizationId}`
-    return row === undefined
-      ? yield* new Page.UnknownCursor({ after })
-      : { createdAt: Dialect.int(row, "created_at"), id: after }
-  })
-
-  const list = Effect.fn("AuditLog.list")(function* (
-    organizationId: string,
-    { action, actor, from = 0, target, to }: Filter = {},
-    { after, limit = 100 }: PageRequest = {}
-  ) {
-    // An empty id precedes all others, so the bound itself is excluded.
-    const start = { createdAt: to ?? Number.MAX_SAFE_INTEGER, id: "" }
-    const cursor = after === undefined ? start : yield* placeOf(organizationId, after)
-    const place = cursor.createdAt < start.createdAt ? cursor : start
-    const isOlder = sql`(created_at, id) < (${place.createdAt}, ${place.id})`
-    const equal = (column: string, value: string | undefined) =>
-      value === undefined ? [] : [sql`${sql(column)} = ${value}`]
-    const ofTarget = equal("target_id", target)
-    // Read first, so that rows that are written meanwhile do not move the end of the page.
-    const [row] = yield* sql`SELECT created_at FROM audit_log
-      WHERE ${sql.and([...ofTarget, isOlder, sql`created_at >= ${from}`])}
-      ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ${window - 1}`
-    const end = row === undefined ? undefined : Dialect.int(row, "created_at")
-    const wanted = sql.and([
-      ...ofTarget,
-      isOlder,
-      sql`created_at BETWEEN ${end ?? from} AND ${place.createdAt}`,
-      ...equal("actor", actor),
-      ...equal("action", action),
-      sql`organization_id = ${organizationId}`
-    ])
-    const rows = yield* sql`SELECT * FROM audit_log WHERE ${wanted}
-      ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`
-    const items = yield* Page.itemsOf(rows.slice(0, limit), table.read)
-    const last = rows[limit - 1]
-    const atEnd = end === undefined ? undefined : Page.beforeTime(end)
-    return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : atEnd }
-  }, mapSqlError("AuditLog.list"))
+  const list = Effect.fn("AuditLog.list")(
+    (organizationId: string, { action, actor, from, target, to }: Filter = {}, page?: Page.Request) =>
+      Page.readByTime(
+        sql,
+        {
+          table: "audit_log",
+          time: "created_at",
+          from,
+          to,
+          found: { target_id: target },
+          equal: { actor, action },
+          visible: sql`organization_id = ${organizationId}`,
+          item: table.read
+        },
+        page
+      ),
+    mapSqlError("AuditLog.list")
+  )
 
   const purge = Effect.fn("AuditLog.purge")(function* (age: Duration.Duration) {
     const old = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))

@@ -34,11 +34,10 @@ const make = Effect.gen(function* () {
       actor: query.actor,
       action: query.action,
       target: query.target,
-      from: query.from === undefined ? undefined : yield* Timestamp.toMillis("from", query.from),
-      to: query.to === undefined ? undefined : yield* Timestamp.toMillis("to", query.to)
+      ...(yield* Timestamp.toRange(query))
     }
     const page = yield* Paging.rejectUnknownCursor(orUnavailable(log.list(key.organizationId, filter, query)))
-    return { data: page.items.map(toWire), has_more: page.next !== undefined, next: page.next ?? null }
+    return Paging.toWire(page, toWire)
   })
 })
 

@@ -122,11 +122,10 @@ const make = Effect.gen(function* () {
       provider: query.provider,
       status: query.status,
       errorStatus: query.error_status,
-      from: query.from === undefined ? undefined : yield* Timestamp.toMillis("from", query.from),
-      to: query.to === undefined ? undefined : yield* Timestamp.toMillis("to", query.to)
+      ...(yield* Timestamp.toRange(query))
     }
     const page = yield* Paging.rejectUnknownCursor(orUnavailable(log.list(key.organizationId, filter, query)))
-    return { data: page.items.map(toEntry), has_more: page.next !== undefined, next: page.next ?? null }
+    return Paging.toWire(page, toEntry)
   })
 
   const listRejected = Effect.fnUntraced(function* (query: Rejected.ListOptions) {
@@ -137,11 +136,10 @@ const make = Effect.gen(function* () {
       keyHash: query.key_hash,
       operation: query.operation,
       status: query.status,
-      from: query.from === undefined ? undefined : yield* Timestamp.toMillis("from", query.from),
-      to: query.to === undefined ? undefined : yield* Timestamp.toMillis("to", query.to)
+      ...(yield* Timestamp.toRange(query))
     }
     const page = yield* Paging.rejectUnknownCursor(orUnavailable(rejected.list(key.organizationId, filter, query)))
-    return { data: page.items.map(toRejected), has_more: page.next !== undefined, next: page.next ?? null }
+    return Paging.toWire(page, toRejected)
   })
 
   return { get, list, listRejected }

@@ -62,21 +62,6 @@ export interface Filter {
   readonly to?: number | undefined
 }
 
-/** Which page of the list to read. */
-export interface PageRequest {
-  /** The page follows this request, or the end of the page whose `next` it is. */
-  readonly after?: string | undefined
-  /** 1 to 1000. Default: 100. */
-  readonly limit?: number | undefined
-}
-
-/** Requests, newest first. */
-export interface RejectedPage {
-  readonly items: ReadonlyArray<RejectedRequest>
-  /** The `after` of the next page. Undefined if this is the last one. */
-  readonly next: string | undefined
-}
-
 /** The rejected requests. */
 export class RejectedRequests extends Context.Service<
   RejectedRequests,
@@ -90,8 +75,8 @@ export class RejectedRequests extends Context.Service<
     readonly list: (
       organizationId: string,
       filter?: Filter,
-      page?: PageRequest
-    ) => Effect.Effect<RejectedPage, Page.UnknownCursor | StorageError>
+      page?: Page.Request
+    ) => Effect.Effect<Page.ByTime<RejectedRequest>, Page.UnknownCursor | StorageError>
     /**
      * Deletes requests that are older than this, and the oldest above {@link maxRows}. Returns
      * their number.
@@ -102,9 +87,6 @@ export class RejectedRequests extends Context.Service<
 
 /** The maximum number of stored requests, about 200 MB. Beyond it, the oldest are deleted. */
 export const maxRows = 500_000
-
-/** The number of rows that a page looks at. */
-const window = 2000
 
 /** Postgres stores neither U+0000 nor half a character pair. */
 const storable = (text: string | null | undefined): string | null =>
@@ -141,51 +123,28 @@ export const make = Effect.fnUntraced(function* (limit: number) {
 
   const ofOrganization = (id: string) => sql`(organization_id = ${id} OR organization_id IS NULL)`
 
-  const placeOf = Effect.fnUntraced(function* (organizationId: string, after: string) {
-    const time = Page.timeOf(after)
-    if (time !== undefined) return { createdAt: time, id: "" }
-    const [row] = yield* sql`SELECT created_at FROM rejected_requests
-      WHERE id = ${after} AND ${ofOrganization(organizationId)}`
-    return row === undefined
-      ? yield* new Page.UnknownCursor({ after })
-      : { createdAt: Dialect.int(row, "created_at"), id: after }
-  })
-
-  const list = Effect.fn("RejectedRequests.list")(function* (
-    organizationId: string,
-    { from = 0, keyHash, operation, requestId, status, to, workspaceIds }: Filter = {},
-    { after, limit = 100 }: PageRequest = {}
-  ) {
-    // An empty id precedes all others, so the bound itself is excluded.
-    const start = { createdAt: to ?? Number.MAX_SAFE_INTEGER, id: "" }
-    const cursor = after === undefined ? start : yield* placeOf(organizationId, after)
-    const place = cursor.createdAt < start.createdAt ? cursor : start
-    const isOlder = sql`(created_at, id) < (${place.createdAt}, ${place.id})`
-    // Read first, so that rows that are written meanwhile do not move the end of the page.
-    const [row] =
-      requestId === undefined
-        ? yield* sql`SELECT created_at FROM rejected_requests WHERE ${isOlder} AND created_at >= ${from}
-            ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ${window - 1}`
-        : []
-    const end = row === undefined ? undefined : Dialect.int(row, "created_at")
-    const equal = (column: string, value: string | number | undefined) =>
-      value === undefined ? [] : [sql`${sql(column)} = ${value}`]
-    const wanted = sql.and([
-      isOlder,
-      sql`created_at BETWEEN ${end ?? from} AND ${place.createdAt}`,
-      ...equal("request_id", requestId),
-      ...equal("key_hash", keyHash),
-      ...equal("operation", operation),
-      ...equal("status", status),
-      Page.inWorkspaces(sql, ofOrganization(organizationId), workspaceIds)
-    ])
-    const rows = yield* sql`SELECT * FROM rejected_requests WHERE ${wanted}
-      ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`
-    const items = yield* Page.itemsOf(rows.slice(0, limit), table.read)
-    const last = rows[limit - 1]
-    const atEnd = end === undefined ? undefined : Page.beforeTime(end)
-    return { items, next: rows.length > limit && last !== undefined ? Dialect.text(last, "id") : atEnd }
-  }, mapSqlError("RejectedRequests.list"))
+  const list = Effect.fn("RejectedRequests.list")(
+    (organizationId: string, filter: Filter = {}, page?: Page.Request) => {
+      const visible = ofOrganization(organizationId)
+      return Page.readByTime(
+        sql,
+        {
+          table: "rejected_requests",
+          time: "created_at",
+          from: filter.from,
+          to: filter.to,
+          found: { request_id: filter.requestId },
+          isFew: filter.requestId !== undefined,
+          equal: { key_hash: filter.keyHash, operation: filter.operation, status: filter.status },
+          visible,
+          wanted: Page.inWorkspaces(sql, visible, filter.workspaceIds),
+          item: table.read
+        },
+        page
+      )
+    },
+    mapSqlError("RejectedRequests.list")
+  )
 
   const purge = Effect.fn("RejectedRequests.purge")(function* (age: Duration.Duration) {
     const old = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))

@@ -64,13 +64,6 @@ export interface Filter {
   readonly to?: number | undefined
 }
 
-/** Jobs, newest first. */
-export interface JobPage {
-  readonly items: ReadonlyArray<VideoJob>
-  /** The `after` of the next page. Undefined if this is the last one. */
-  readonly next: string | undefined
-}
-
 /** What changes in a job between its submission and its end. */
 export type State = Pick<VideoJob, "step" | "progress">
 
@@ -104,7 +97,11 @@ export class VideoJobs extends Context.Service<
      * Other filters have none: a page then looks at a limited number of jobs, however few of them
      * match, and says where to continue.
      */
-    readonly list: (scope: Scope, filter: Filter, page: Page.Request) => Effect.Effect<JobPage, StorageError>
+    readonly list: (
+      scope: Scope,
+      filter: Filter,
+      page: Page.Request
+    ) => Effect.Effect<Page.ByTime<VideoJob>, StorageError>
     /** A job of any workspace, or null. For workers. */
     readonly find: (id: string) => Effect.Effect<VideoJob | null, StorageError>
     /** What callers see change in these jobs of any workspace. A job that is gone has no entry. */
@@ -124,9 +121,6 @@ export class VideoJobs extends Context.Service<
     readonly withContent: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StorageError>
   }
 >()("@model-gateway/server/video/VideoJobs") {}
-
-/** The number of jobs that a page looks at. */
-const window = 2000
 
 /** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
@@ -239,7 +233,7 @@ export const make = Effect.gen(function* () {
     const [row] =
       checked.length === 0
         ? []
-        : yield* sql`SELECT id FROM video_jobs WHERE ${isInRange} ORDER BY id DESC LIMIT 1 OFFSET ${window - 1}`
+        : yield* sql`SELECT id FROM video_jobs WHERE ${isInRange} ORDER BY id DESC LIMIT 1 OFFSET ${Page.window - 1}`
     // A time, because the job may be one that the caller does not see.
     const end = row === undefined ? undefined : VideoJobId.timeOf(Dialect.text(row, "id"))
     const isInWindow = end === undefined ? isInRange : sql.and([isInRange, sql`id >= ${end}`])

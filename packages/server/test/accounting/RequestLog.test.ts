@@ -8,7 +8,9 @@ import { DatabaseSync } from "node:sqlite"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
 import * as RequestLog from "../../src/accounting/RequestLog.ts"
+import type { Entry } from "../../src/accounting/Ledger.ts"
 import * as Migrations from "../../src/storage/sql/Migrations.ts"
+import type * as Page from "../../src/storage/sql/Page.ts"
 import { databases } from "../TestDatabases.ts"
 import { createSqlite, layerClient } from "../TestStorage.ts"
 import { micro, outcome, payerWith, reserve } from "./TestPayer.ts"
@@ -37,7 +39,7 @@ describe.each(databases)("the request log on $name", ({ layer: stores }) => {
         const reserved = yield* reserve(`gen-${n}`, n === 4 ? { ...payer, workspaceId: other.id } : payer, 100)
         yield* n === 1 ? accounting.release(reserved, failure) : accounting.settle(reserved, outcome(10 * n))
       }
-      const idsOf = (filter?: RequestLog.Filter, page?: RequestLog.PageRequest) =>
+      const idsOf = (filter?: RequestLog.Filter, page?: Page.Request) =>
         Effect.map(log.list(organizationId, filter, page), ({ items, next }) => ({
           ids: items.map(({ id }) => id),
           next
@@ -231,7 +233,7 @@ it.effect("continues before a time where a page ends at an entry of another orga
       const cursors: Array<string> = []
       let after: string | undefined
       do {
-        const page: RequestLog.LogPage = yield* log.list("o", {}, { after })
+        const page: Page.ByTime<Entry> = yield* log.list("o", {}, { after })
         listed.push(...page.items.map(({ id }) => id))
         after = page.next
         if (after !== undefined) cursors.push(after)
@@ -271,7 +273,7 @@ it.effect("lists each entry once, also while other requests end", () =>
       const listed: Array<string> = []
       let after: string | undefined
       do {
-        const page: RequestLog.LogPage = yield* log.list("o", { model: "rare" }, { after })
+        const page: Page.ByTime<Entry> = yield* log.list("o", { model: "rare" }, { after })
         listed.push(...page.items.map(({ id }) => id))
         after = page.next
       } while (after !== undefined)

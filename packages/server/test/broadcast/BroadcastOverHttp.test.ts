@@ -154,7 +154,7 @@ it.live("a test sends one real event and says what became of it, and the list sa
     expect(collector.received.map(({ headers }) => headers.authorization)).toEqual(
       Array.from({ length: 2 }, () => "Bearer collector-token")
     )
-    expect(decode(collector.received[1]?.body ?? "").map(({ attributes }) => attributes)).toMatchObject([
+    expect(decode(collector.received[1]?.body ?? new Uint8Array()).map(({ attributes }) => attributes)).toMatchObject([
       { "model_gateway.event.id": accepted.event_id, "gen_ai.request.model": "model-gateway/test" }
     ])
 

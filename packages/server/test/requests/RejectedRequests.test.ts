@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as RejectedRequests from "../../src/requests/RejectedRequests.ts"
+import type * as Page from "../../src/storage/sql/Page.ts"
 import { databases } from "../TestDatabases.ts"
 
 const rejected = (n: number, more: Partial<RejectedRequests.NewRejectedRequest> = {}) => ({
@@ -42,7 +43,7 @@ describe.each(databases)("rejected requests on $name", ({ layer: stores }) => {
       yield* store.write([], [{ id: "id-1", omitted: 12 }])
       // Written again, because the answer to the first commit was lost.
       yield* store.write([rejected(1), rejected(4)], [])
-      const idsOf = (filter?: RejectedRequests.Filter, page?: RejectedRequests.PageRequest) =>
+      const idsOf = (filter?: RejectedRequests.Filter, page?: Page.Request) =>
         Effect.map(store.list("o", filter, page), ({ items, next }) => ({ ids: items.map(({ id }) => id), next }))
       expect(yield* idsOf({}, { limit: 2 })).toEqual({ ids: ["id-4", "id-2"], next: "id-2" })
       expect(yield* idsOf({}, { limit: 2, after: "id-2" })).toEqual({ ids: ["id-1"], next: undefined })

@@ -5,6 +5,9 @@
  * every page costs the same, however long the list is. A total is not part of such a page, because
  * counting reads the whole list.
  *
+ * A list by time whose filters have no index ({@link readByTime}) looks at a limited number of rows
+ * for each page, however few of them match, and says where to continue.
+ *
  * The lists whose published form pages by position have a total ({@link readCounted}). Counting and
  * skipping read nothing but an index.
  */
@@ -238,4 +241,89 @@ export const beforeTime = (time: number): string => `before:${time}`
 export const timeOf = (cursor: string): number | undefined => {
   const time = /^before:(\d{1,15})$/.exec(cursor)?.[1]
   return time === undefined ? undefined : Number(time)
+}
+
+/** Items, newest first. */
+export interface ByTime<A> {
+  readonly items: ReadonlyArray<A>
+  /** The `after` of the next page. Undefined if this is the last one. */
+  readonly next: string | undefined
+}
+
+/** A list whose pages {@link readByTime} reads: newest first, and those of one time by their `id`. */
+export interface TimedList<A> {
+  readonly table: string
+  /** The column of the time. An index begins with it and `id`, after the columns of `found`. */
+  readonly time: string
+  /** The first time, and the first one that is too late, in epoch milliseconds. Default: none. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+  /** The values of columns that an index finds. Default: none. */
+  readonly found?: Readonly<Record<string, string | undefined>>
+  /** Whether few rows have the values of `found`, so that a page may look at all of them. */
+  readonly isFew?: boolean
+  /** The values of columns that have no index. Undefined: any. */
+  readonly equal: Readonly<Record<string, string | number | undefined>>
+  /** Whose rows the reader sees. A page continues after one of these, or before a time. */
+  readonly visible: Fragment
+  /** Those of the visible rows that are wanted. Default: all. */
+  readonly wanted?: Fragment
+  /** Reads an item from its row. */
+  readonly item: (row: Row) => A
+}
+
+/** The number of rows that a page of {@link readByTime} looks at. Reading them takes milliseconds. */
+export const window = 2000
+
+/** Reads one page of a list by time. */
+export const readByTime = Effect.fnUntraced(function* <A>(
+  sql: SqlClient,
+  { equal, from = 0, item, to = Number.MAX_SAFE_INTEGER, visible, wanted = visible, ...list }: TimedList<A>,
+  { after, limit = 100 }: Request = {}
+) {
+  const [table, time] = [sql.literal(list.table), sql.literal(list.time)]
+  const ordered = sql.literal(`ORDER BY ${list.time} DESC, id DESC`)
+  const valuesOf = (columns: TimedList<A>["equal"]) =>
+    Object.entries(columns).flatMap(([column, value]) => (value === undefined ? [] : [sql`${sql(column)} = ${value}`]))
+  const placeAfter = Effect.fnUntraced(function* (cursor: string) {
+    const before = timeOf(cursor)
+    if (before !== undefined) return { time: before, id: "" }
+    const [row] = yield* sql`SELECT ${time} FROM ${table} WHERE id = ${cursor} AND ${visible}`
+    return row === undefined
+      ? yield* new UnknownCursor({ after: cursor })
+      : { time: Dialect.int(row, list.time), id: cursor }
+  })
+  // An empty id precedes all others, so the bound itself is excluded.
+  const start = { time: to, id: "" }
+  const cursor = after === undefined ? start : yield* placeAfter(after)
+  const place = cursor.time < start.time ? cursor : start
+  const found = valuesOf(list.found ?? {})
+  const isOlder = sql`(${time}, id) < (${place.time}, ${place.id})`
+  // Read first, so that rows that are written meanwhile do not move the end of the page.
+  const [row] =
+    list.isFew === true
+      ? []
+      : yield* sql`SELECT ${time} FROM ${table} WHERE ${sql.and([...found, isOlder, sql`${time} >= ${from}`])}
+          ${ordered} LIMIT 1 OFFSET ${window - 1}`
+  const end = row === undefined ? undefined : Dialect.int(row, list.time)
+  const conditions = sql.and([
+    ...found,
+    isOlder,
+    // Postgres estimates the size of a range of times, but not of a range of pairs.
+    sql`${time} BETWEEN ${end ?? from} AND ${place.time}`,
+    ...valuesOf(equal),
+    wanted
+  ])
+  const rows = yield* sql`SELECT * FROM ${table} WHERE ${conditions} ${ordered} LIMIT ${limit + 1}`
+  const page: ByTime<A> = {
+    items: yield* itemsOf(rows.slice(0, limit), item),
+    next: nextOf(rows[limit - 1], rows.length > limit, end)
+  }
+  return page
+})
+
+/** Where the next page begins: after the last row of this one, or before the time that ends it. */
+const nextOf = (last: Row | undefined, hasMore: boolean, end: number | undefined): string | undefined => {
+  if (hasMore && last !== undefined) return Dialect.text(last, "id")
+  return end === undefined ? undefined : beforeTime(end)
 }
