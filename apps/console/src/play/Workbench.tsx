@@ -2,7 +2,7 @@
  * The three parts of a task: parameters, input and result, code and facts. They stand side by side
  * on wide screens. On others they are tabs, and the button that runs stays at the bottom.
  */
-import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react"
+import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react"
 import { credits } from "../parts/format.ts"
 import { Icon } from "../parts/Icon.tsx"
 import { Code } from "./Code.tsx"
@@ -130,7 +130,8 @@ export const Workbench = ({
   const isWide = useIsWide()
   const [part, setPart] = useState<Part>("work")
   const [isRefused, setRefused] = useState(false)
-  const isStale = run.outcome !== undefined && run.outcome.input !== fingerprint(form)
+  const current = useMemo(() => fingerprint(form), [form])
+  const isStale = run.outcome !== undefined && run.outcome.input !== current
   const begin = () => {
     setPart("work")
     setRefused(problem !== undefined)

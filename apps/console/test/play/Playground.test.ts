@@ -161,6 +161,16 @@ describe.runIf(Pages.hasBrowser)("the playground", () => {
     expect(problems).toEqual({ console: [], policy: [], foreign: [] })
   })
 
+  it("shows at its field what the gateway would refuse, before the request is sent", async () => {
+    const { page } = await enter("/play?operation=video")
+    await estimate(page).waitFor()
+    await page.getByLabel("Seconds").fill("100")
+    await expect.poll(() => page.getByLabel("Seconds").getAttribute("aria-invalid")).toBe("true")
+    await page.getByLabel("Seconds").fill("10")
+    await estimate(page).waitFor()
+    expect(await page.getByLabel("Seconds").getAttribute("aria-invalid")).toBe("false")
+  })
+
   it("says an error in the gateway's words, counts down, and names classes only in the details", async () => {
     const { page } = await enter("/play?operation=errors")
     await page.getByRole("radio", { name: /^429/ }).check()

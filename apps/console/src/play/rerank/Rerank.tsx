@@ -1,5 +1,5 @@
 /** Ranks documents by their relevance to a query, with one model or two. */
-import { useMemo, useState } from "react"
+import { memo, useMemo, useState } from "react"
 import type { Success } from "../../api/Contract.ts"
 import { AreaField, TextField } from "../../parts/Fields.tsx"
 import { count, credits } from "../../parts/format.ts"
@@ -47,52 +47,54 @@ const Change = ({ change }: { readonly change: number }) => (
   </span>
 )
 
-const List = ({
-  cutOff,
-  input: { documents, query },
-  label,
-  ranked
-}: {
-  readonly label: string
-  readonly ranked: ReadonlyArray<Ranked>
-  readonly input: Input
-  readonly cutOff: number
-}) => {
-  const words = useMemo(() => wordsOf(query), [query])
-  const [limit, setLimit] = useState(shownAtOnce)
-  const best = Math.max(...ranked.map(({ score }) => score), Number.MIN_VALUE)
-  return (
-    <>
-      <ol className="ranking" aria-label={label}>
-        {ranked.slice(0, limit).map(({ change, from, index, rank: place, score }) => (
-          <li key={index} data-below={score < cutOff}>
-            <span className="place figures">{place}</span>
-            <span className="score figures">
-              {score.toFixed(4)}
-              <span className="score-bar" aria-hidden="true">
-                <span style={{ width: `${(100 * score) / best}%` }} />
+const List = memo(
+  ({
+    cutOff,
+    input: { documents, query },
+    label,
+    ranked
+  }: {
+    readonly label: string
+    readonly ranked: ReadonlyArray<Ranked>
+    readonly input: Input
+    readonly cutOff: number
+  }) => {
+    const words = useMemo(() => wordsOf(query), [query])
+    const [limit, setLimit] = useState(shownAtOnce)
+    const best = Math.max(...ranked.map(({ score }) => score), Number.MIN_VALUE)
+    return (
+      <>
+        <ol className="ranking" aria-label={label}>
+          {ranked.slice(0, limit).map(({ change, from, index, rank: place, score }) => (
+            <li key={index} data-below={score < cutOff}>
+              <span className="place figures">{place}</span>
+              <span className="score figures">
+                {score.toFixed(4)}
+                <span className="score-bar" aria-hidden="true">
+                  <span style={{ width: `${(100 * score) / best}%` }} />
+                </span>
               </span>
-            </span>
-            <span title={`It was document ${from} of the input.`}>
-              <Change change={change} />
-            </span>
-            <p>
-              {mark(textOf(documents[index] ?? ""), words).map(({ isMarked, text }, at) =>
-                isMarked ? <mark key={at}>{text}</mark> : text
-              )}
-              {score < cutOff && <span className="sr"> (below the cut-off)</span>}
-            </p>
-          </li>
-        ))}
-      </ol>
-      {ranked.length > limit && (
-        <button type="button" className="more" onClick={() => setLimit(limit + 500)}>
-          Show more ({count(ranked.length - limit)} left)
-        </button>
-      )}
-    </>
-  )
-}
+              <span title={`It was document ${from} of the input.`}>
+                <Change change={change} />
+              </span>
+              <p>
+                {mark(textOf(documents[index] ?? ""), words).map(({ isMarked, text }, at) =>
+                  isMarked ? <mark key={at}>{text}</mark> : text
+                )}
+                {score < cutOff && <span className="sr"> (below the cut-off)</span>}
+              </p>
+            </li>
+          ))}
+        </ol>
+        {ranked.length > limit && (
+          <button type="button" className="more" onClick={() => setLimit(limit + 500)}>
+            Show more ({count(ranked.length - limit)} left)
+          </button>
+        )}
+      </>
+    )
+  }
+)
 
 const Column = ({
   cutOff,
@@ -193,7 +195,7 @@ const Rerank = ({ initial, isShown, onOpen }: TaskProps) => {
   const parsed = useMemo(() => read(form.documents, format, form.column), [form.documents, format, form.column])
   const { documents } = parsed
   const problem = problemOf(form, documents, parsed.problem)
-  const body = bodyOf(form, form.model, documents)
+  const body = useMemo(() => bodyOf(form, form.model, documents), [form, documents])
   const estimated = useEstimate("rerank", problem === undefined ? body : undefined)
   const start = () => {
     setInput({ query: form.query, documents })

@@ -132,11 +132,15 @@ export const exchange = async (call: Call, signal?: AbortSignal): Promise<Exchan
 }
 
 /** The JSON of an answer that succeeded, taken to be what the contract says. Undefined: it failed. */
-export const answerOf = <A>({ body, error }: Exchange): A | undefined => {
-  if (error !== undefined) return undefined
-  const value: unknown = JSON.parse(body)
+export const answerOf = <A>(exchange: Exchange): A | undefined => {
+  if (exchange.error !== undefined) return undefined
+  // Components ask for it whenever they are drawn.
+  const value: unknown = answers.get(exchange) ?? JSON.parse(exchange.body)
+  answers.set(exchange, value)
   return value as A
 }
+
+const answers = new WeakMap<Exchange, unknown>()
 
 /** Reads the JSON of an answer, taken to be what the contract says. */
 export const read = async <A>(path: string, signal?: AbortSignal): Promise<A> => {

@@ -1,8 +1,8 @@
 /** What the request of a form would cost at most, before it is run. */
-import { useEffect, useState } from "react"
+import { useEffect, useMemo, useState } from "react"
 import type { Json } from "@model-gateway/core/unstable/CodeSamples"
 import type { Success } from "../../api/Contract.ts"
-import { type ApiError, errorOf, jsonOf } from "../../api/http.ts"
+import { ApiError, errorOf, jsonOf } from "../../api/http.ts"
 import { fetchWithKey } from "./exchange.ts"
 import type { Kind } from "./models.ts"
 import { useAccess } from "./useModels.ts"
@@ -20,9 +20,16 @@ const none: Estimated = { estimate: undefined, error: undefined }
 /** The form rests this long before it is estimated, in milliseconds. */
 const rest = 400
 
+/** The error as the request itself would get it: its fields are below `request` in an estimate. */
+const ofRequest = ({ issues, message, requestId, status }: ApiError): ApiError => {
+  const own = issues.map((issue) => ({ ...issue, path: issue.path.replace(/^request\./, "") }))
+  const sentence = own.map(({ message: text, path }) => `${path}: ${text}`).join("; ")
+  return new ApiError(sentence === "" ? message : sentence, { status, requestId, issues: own })
+}
+
 const ask = async (text: string, signal: AbortSignal): Promise<Estimated> => {
   const response = await fetchWithKey({ method: "POST", path: "/estimate", text }, signal)
-  if (!response.ok) return { estimate: undefined, error: await errorOf(response) }
+  if (!response.ok) return { estimate: undefined, error: ofRequest(await errorOf(response)) }
   const { data } = await jsonOf<Success<"POST /estimate">>(response)
   return { estimate: data, error: undefined }
 }
@@ -31,7 +38,10 @@ const ask = async (text: string, signal: AbortSignal): Promise<Estimated> => {
 export const useEstimate = (operation: Kind, request: Json | undefined): Estimated => {
   const { label } = useAccess()
   const [estimated, setEstimated] = useState(none)
-  const text = request === undefined || label === undefined ? undefined : JSON.stringify({ operation, request })
+  const text = useMemo(
+    () => (request === undefined || label === undefined ? undefined : JSON.stringify({ operation, request })),
+    [operation, request, label]
+  )
   useEffect(() => {
     if (text === undefined) return setEstimated(none)
     const controller = new AbortController()
