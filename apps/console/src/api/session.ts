@@ -85,8 +85,14 @@ export const resume = async (): Promise<void> => {
   try {
     await signedIn(await send(address, { headers }))
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 401) throw error
-    set({ session: null, wanted: "signed out", ways: error.ways })
+    if (!(error instanceof ApiError)) throw error
+    set({
+      session: null,
+      wanted: "signed out",
+      ways: error.ways,
+      // Anything but a 401 says why no session can be found, such as a gateway that does not answer.
+      ...(error.status !== 401 && { problem: error })
+    })
   }
 }
 
