@@ -39,6 +39,28 @@ describe.runIf(Pages.hasBrowser)("the console's pages of routing and delivery", 
   const rows = (site: Pages.Site, table: string) =>
     site.page.getByRole("table", { name: table }).locator(".table-body > .row")
 
+  it("offer a viewer no change", async () => {
+    const { viewerKey, workspaces } = gateway.known
+    const site = await open(`webhooks?workspace=${workspaces.research}`, viewerKey)
+    await rows(site, "Webhook deliveries").first().waitFor()
+    const offered = () =>
+      site.page.locator("main").getByRole("button", { name: /^(?:Rotate the|Create |Store |Dismiss|Settle|Try )/ })
+    expect(await offered().count()).toBe(0)
+    for (const [path, table] of [
+      ["destinations", "Destinations"],
+      ["provider-keys", "Provider keys of"],
+      ["system", "Reservations"]
+    ] as const) {
+      await site.go(`/console/${path}`)
+      await rows(site, table).first().waitFor()
+      expect([path, await offered().count()]).toEqual([path, 0])
+    }
+    await site.go(`/console/videos?id=${gateway.videos.pending}`)
+    await site.page.getByRole("dialog").getByText("pending").waitFor()
+    expect(await site.page.getByRole("button", { name: /Cancel/ }).count()).toBe(0)
+    expect(site.problems).toEqual({ console: [], policy: [], foreign: [] })
+  })
+
   it("say what a video costs at the three providers that offer it, as the estimate does", async () => {
     const site = await open("models")
     await site.page.getByLabel("Search models and providers").fill("acme/veo")
@@ -190,28 +212,6 @@ describe.runIf(Pages.hasBrowser)("the console's pages of routing and delivery", 
     await site.page.getByLabel("Search settings").fill("data-dir")
     await expect.poll(() => rows(site, "Settings in force").count()).toBe(1)
     expect(await rows(site, "Settings in force").textContent()).toContain("--data-dir")
-  })
-
-  it("offer a viewer no change", async () => {
-    const { viewerKey, workspaces } = gateway.known
-    const site = await open(`webhooks?workspace=${workspaces.research}`, viewerKey)
-    await rows(site, "Webhook deliveries").first().waitFor()
-    const offered = () =>
-      site.page.locator("main").getByRole("button", { name: /^(?:Rotate the|Create |Store |Dismiss|Settle|Try )/ })
-    expect(await offered().count()).toBe(0)
-    for (const [path, table] of [
-      ["destinations", "Destinations"],
-      ["provider-keys", "Provider keys of"],
-      ["system", "Reservations"]
-    ] as const) {
-      await site.go(`/console/${path}`)
-      await rows(site, table).first().waitFor()
-      expect([path, await offered().count()]).toEqual([path, 0])
-    }
-    await site.go(`/console/videos?id=${gateway.videos.pending}`)
-    await site.page.getByRole("dialog").getByText("pending").waitFor()
-    expect(await site.page.getByRole("button", { name: /Cancel/ }).count()).toBe(0)
-    expect(site.problems).toEqual({ console: [], policy: [], foreign: [] })
   })
 
   it("are accessible and do not overflow on a phone", async () => {
