@@ -11,7 +11,7 @@ const onPostgres = [
   "test/console/Session.test.ts",
   "test/objects/FileStore.test.ts",
   "test/observability/Metrics.test.ts",
-  "test/operations/{Byok,Credits,Destinations,Files,Generations,Guardrails,Keys,Rerank,System,Transcription,Video,Workspaces}Handlers.test.ts",
+  "test/operations/{Alerts,Byok,Credits,Destinations,Files,Generations,Guardrails,Keys,Rerank,System,Transcription,Video,Workspaces}Handlers.test.ts",
   "test/video/{VideoJobs,VideoWaits}.test.ts"
 ]
 

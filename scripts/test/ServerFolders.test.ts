@@ -30,6 +30,7 @@ const folders = [
   "audit",
   "console",
   "video",
+  "alerts",
   "operations",
   "openapi",
   "site",

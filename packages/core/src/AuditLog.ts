@@ -46,7 +46,7 @@ export const AuditEntry = Schema.Struct({
   /** The operation, such as `updateKey`. */
   action: Schema.String,
   /**
-   * What was changed: `key`, `guardrail`, `workspace`, `provider_key`, `destination`,
+   * What was changed: `key`, `guardrail`, `workspace`, `provider_key`, `destination`, `alert`,
    * `webhook_secret`, `webhook_delivery` or `reservation`.
    */
   target_kind: Schema.String,

@@ -31,6 +31,7 @@ import type * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as Activity from "./Activity.ts"
+import * as Alerts from "./Alerts.ts"
 import * as Byok from "./Byok.ts"
 import * as CohereRerank from "./dialect/CohereRerank.ts"
 import * as Credits from "./Credits.ts"
@@ -103,6 +104,7 @@ export interface Methods
     MethodsOf<typeof CurrentKey>,
     MethodsOf<typeof Generations>,
     MethodsOf<typeof RejectedRequests>,
+    MethodsOf<typeof Alerts>,
     MethodsOf<typeof AuditLog>,
     MethodsOf<typeof Activity>,
     MethodsOf<typeof Keys>,
@@ -172,6 +174,13 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     listAudit: method(AuditLog.listAudit),
     listRejectedRequests: method(RejectedRequests.listRejectedRequests),
     listActivity: method(Activity.listActivity),
+    createAlert: method(Alerts.createAlert),
+    listAlerts: method(Alerts.listAlerts),
+    getAlert: method(Alerts.getAlert),
+    updateAlert: method(Alerts.updateAlert),
+    deleteAlert: method(Alerts.deleteAlert),
+    testAlert: method(Alerts.testAlert),
+    listAlertFirings: method(Alerts.listAlertFirings),
     createKey: method(Keys.createKey),
     listKeys: method(Keys.listKeys),
     getKey: method(Keys.getKey),

@@ -9,6 +9,7 @@
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Activity from "./Activity.ts"
+import * as Alerts from "./Alerts.ts"
 import * as AuditLog from "./AuditLog.ts"
 import * as Byok from "./Byok.ts"
 import * as CohereRerank from "./dialect/CohereRerank.ts"
@@ -220,6 +221,25 @@ export class DestinationsGroup extends HttpApiGroup.make("destinations")
   .annotate(GroupTitle, "Broadcast destinations") {}
 
 /**
+ * Rules that watch the gateway and send a message when something needs attention, and when they
+ * did.
+ *
+ * @category groups
+ * @since 0.1.0
+ */
+export class AlertsGroup extends HttpApiGroup.make("alerts")
+  .add(
+    Alerts.createAlertEndpoint,
+    Alerts.listAlertsEndpoint,
+    Alerts.listAlertFiringsEndpoint,
+    Alerts.getAlertEndpoint,
+    Alerts.updateAlertEndpoint,
+    Alerts.deleteAlertEndpoint,
+    Alerts.testAlertEndpoint
+  )
+  .annotate(GroupTitle, "Alerts") {}
+
+/**
  * The models of this gateway, their providers and prices.
  *
  * @category groups
@@ -313,6 +333,7 @@ export class GatewayApi extends HttpApi.make("model-gateway")
     CreditsGroup,
     ByokGroup,
     DestinationsGroup,
+    AlertsGroup,
     WebhooksGroup,
     AuditGroup,
     SystemGroup

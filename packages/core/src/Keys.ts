@@ -35,8 +35,8 @@ export const SpendingLimit = Schema.NullOr(
 
 /**
  * An API key's record. `hash` identifies the key. The key's secret text is returned only once, when
- * the key is created or rotated. Amounts are in credits (1 credit = 1 USD). Days, weeks and months are UTC
- * periods: a week starts on Monday.
+ * the key is created or rotated. Amounts are in credits (1 credit = 1 USD). Days, weeks and months
+ * are UTC periods: a week starts on Monday.
  *
  * @category schemas
  * @since 0.1.0
@@ -285,7 +285,8 @@ export type CreateResponse = {
 export const RotateRequest = Schema.Struct({
   /**
    * For how many seconds the present secret is still accepted beside the new one: from 0 to 2592000
-   * (30 days). Default: 86400 (24 hours). With 0 it ends at once, which is right for one that leaked.
+   * (30 days). Default: 86400 (24 hours). With 0 it ends at once, which is right for one that
+   * leaked.
    */
   grace_seconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2_592_000 })))
 })

@@ -1,7 +1,8 @@
 /**
  * Receives the gateway's webhooks: verifies that a request comes from the gateway, and decodes its
  * event. The gateway sends one when a video job reaches a final state, to the job's `callback_url`
- * or to the workspace's `default_callback_url`.
+ * or to the workspace's `default_callback_url`. Messages of alerts are signed in the same way:
+ * {@link verifyAlert}.
  *
  * Webhooks are signed by Standard Webhooks 1.0.0. This module needs nothing but WebCrypto, so it
  * runs in Node, in a worker at the edge and in a browser.
@@ -23,6 +24,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Timestamp } from "./Identifiers.ts"
+import { AlertEvent } from "./internal/alertEvent.ts"
 import { open } from "./internal/open.ts"
 import { getVideoOperation, Job } from "./Video.ts"
 
@@ -92,7 +94,7 @@ export interface Webhook {
  *   request, or a clock is wrong.
  * - `signature`: no signature matches. The body was changed, or the secret is another one.
  * - `secret`: a secret is not `whsec_` and base64. Correct the receiver's configuration.
- * - `event`: the signature matches, but the body is not an event of a video job.
+ * - `event`: the signature matches, but the body is not an event of a video job, or of an alert.
  * - `body`: the body could not be read, is larger than 1 MiB, or was read or parsed before.
  *
  * Answer `secret` with a 500, and all others with a 400.
@@ -178,6 +180,45 @@ const signaturesOf = (header: string): ReadonlyArray<Uint8Array> =>
 
 const decodeEvent = Schema.decodeUnknownEffect(Schema.fromJsonString(DecodedEvent))
 
+const decodeAlert = Schema.decodeUnknownEffect(Schema.fromJsonString(AlertEvent))
+
+/** Verifies a signature, and returns the text that it signs. */
+const signed = Effect.fnUntraced(function* ({
+  body,
+  headers,
+  secret,
+  tolerance = Duration.minutes(5)
+}: Request): Effect.fn.Return<Omit<Webhook, "event"> & { readonly text: string }, WebhookError> {
+  const { subtle } = yield* WebCrypto
+  const id = yield* headerOf(headers, "webhook-id")
+  const timestamp = yield* headerOf(headers, "webhook-timestamp")
+  const signatures = signaturesOf(yield* headerOf(headers, "webhook-signature"))
+  if (!/^\d{1,12}$/.test(timestamp)) {
+    return yield* fail("headers", "The header webhook-timestamp is not a number of seconds.")
+  }
+  if (signatures.length === 0) return yield* fail("headers", "The header webhook-signature has no signature v1.")
+  const sentAt = Number(timestamp) * 1000
+  const difference = sentAt - (yield* Clock.currentTimeMillis)
+  if (Math.abs(difference) > Duration.toMillis(tolerance)) {
+    return yield* fail("timestamp", `The webhook was signed ${difference < 0 ? "too long ago" : "in the future"}.`)
+  }
+  const text = new TextEncoder()
+  const content = typeof body === "string" ? text.encode(body) : body
+  const message = Bytes.concat([text.encode(`${id}.${timestamp}.`), content])
+  const secrets: ReadonlyArray<Secret> = typeof secret === "string" || Redacted.isRedacted(secret) ? [secret] : secret
+  const keys = yield* Effect.forEach(secrets, (one) => keyOf(subtle, one))
+  // One computation for each secret: a caller chooses how many signatures there are.
+  const tags = yield* Effect.forEach(keys, (key) =>
+    Effect.map(
+      Effect.promise(() => subtle.sign("HMAC", key, message)),
+      (tag) => new Uint8Array(tag)
+    )
+  )
+  const isValid = tags.some((tag) => signatures.some((signature) => timingSafeEqual(tag, signature)))
+  if (!isValid) return yield* fail("signature", "No signature matches the body and a secret.")
+  return { id, sentAt, text: new TextDecoder().decode(content) }
+})
+
 /**
  * Verifies a webhook and returns its event. Signatures are compared in constant time. The current
  * time is that of the `Clock`.
@@ -197,41 +238,47 @@ const decodeEvent = Schema.decodeUnknownEffect(Schema.fromJsonString(DecodedEven
  * @category validation
  * @since 0.1.0
  */
-export const verify = Effect.fnUntraced(function* ({
-  body,
-  headers,
-  secret,
-  tolerance = Duration.minutes(5)
-}: Request): Effect.fn.Return<Webhook, WebhookError> {
-  const { subtle } = yield* WebCrypto
-  const id = yield* headerOf(headers, "webhook-id")
-  const timestamp = yield* headerOf(headers, "webhook-timestamp")
-  const signatures = signaturesOf(yield* headerOf(headers, "webhook-signature"))
-  if (!/^\d{1,12}$/.test(timestamp)) {
-    return yield* fail("headers", "The header webhook-timestamp is not a number of seconds.")
-  }
-  if (signatures.length === 0) return yield* fail("headers", "The header webhook-signature has no signature v1.")
-  const sentAt = Number(timestamp) * 1000
-  const difference = sentAt - (yield* Clock.currentTimeMillis)
-  if (Math.abs(difference) > Duration.toMillis(tolerance)) {
-    return yield* fail("timestamp", `The webhook was signed ${difference < 0 ? "too long ago" : "in the future"}.`)
-  }
-  const text = new TextEncoder()
-  const content = typeof body === "string" ? text.encode(body) : body
-  const signed = Bytes.concat([text.encode(`${id}.${timestamp}.`), content])
-  const secrets: ReadonlyArray<Secret> = typeof secret === "string" || Redacted.isRedacted(secret) ? [secret] : secret
-  const keys = yield* Effect.forEach(secrets, (one) => keyOf(subtle, one))
-  // One computation for each secret: a caller chooses how many signatures there are.
-  const tags = yield* Effect.forEach(keys, (key) =>
-    Effect.map(
-      Effect.promise(() => subtle.sign("HMAC", key, signed)),
-      (tag) => new Uint8Array(tag)
-    )
-  )
-  const isValid = tags.some((tag) => signatures.some((signature) => timingSafeEqual(tag, signature)))
-  if (!isValid) return yield* fail("signature", "No signature matches the body and a secret.")
-  const decoded = yield* Effect.result(decodeEvent(new TextDecoder().decode(content)))
+export const verify = Effect.fnUntraced(function* (request: Request): Effect.fn.Return<Webhook, WebhookError> {
+  const { id, sentAt, text } = yield* signed(request)
+  const decoded = yield* Effect.result(decodeEvent(text))
   if (Result.isFailure(decoded)) return yield* fail("event", "The body is not an event of a video job.")
+  return { id, sentAt, event: decoded.success }
+})
+
+/**
+ * A verified message of an alert.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface AlertWebhook extends Omit<Webhook, "event"> {
+  readonly event: typeof AlertEvent.Type
+}
+
+/**
+ * Verifies a message that an alert sent to a webhook, as {@link verify} does one of a video job.
+ *
+ * @example
+ * ```ts
+ * import { Webhook } from "@model-gateway/core"
+ * import { Effect } from "effect"
+ *
+ * const receive = (headers: Headers, body: string) =>
+ *   Webhook.verifyAlert({ headers, body, secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }).pipe(
+ *     Effect.map(({ event }) => `${event.type}: ${event.data.message}`),
+ *     Effect.catchTag("WebhookError", ({ message }) => Effect.succeed(`rejected: ${message}`))
+ *   )
+ * ```
+ *
+ * @category validation
+ * @since 0.1.0
+ */
+export const verifyAlert = Effect.fnUntraced(function* (
+  request: Request
+): Effect.fn.Return<AlertWebhook, WebhookError> {
+  const { id, sentAt, text } = yield* signed(request)
+  const decoded = yield* Effect.result(decodeAlert(text))
+  if (Result.isFailure(decoded)) return yield* fail("event", "The body is not a message of an alert.")
   return { id, sentAt, event: decoded.success }
 })
 

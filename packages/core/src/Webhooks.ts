@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema"
 import type { ClientError } from "./ClientError.ts"
 import type { GatewayClient } from "./GatewayClient.ts"
 import { Decimal, Page, Timestamp, VideoId, WorkspaceRef, WorkspaceScope } from "./Identifiers.ts"
+import { AlertEventType } from "./internal/alertEvent.ts"
 import { call, dataOf } from "./internal/call.ts"
 import { managementErrors } from "./internal/errorSets.ts"
 import * as Operation from "./Operation.ts"
@@ -91,6 +92,20 @@ export const DeliveryStatus = Schema.Literals(["pending", "delivered", "failed"]
 export type DeliveryStatus = typeof DeliveryStatus.Type
 
 /**
+ * What a delivery reports: the end of a video job, or an alert.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const DeliveryType = Schema.Literals([...EventType.literals, ...AlertEventType.literals])
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type DeliveryType = typeof DeliveryType.Type
+
+/**
  * One attempt to deliver a webhook.
  *
  * @category schemas
@@ -127,16 +142,16 @@ export type DeliveryAttempt = { [Field in keyof typeof DeliveryAttempt.Type]: (t
 export const Delivery = Schema.Struct({
   /** The `webhook-id` header, the same on every attempt. */
   id: Schema.String,
-  /** The workspace of the video job. */
+  /** The workspace of the video job, or whose secret signs the message of an alert. */
   workspace_id: Schema.String,
-  /** The video job that the event is about. */
-  video_id: Schema.String,
+  /** The video job that the event is about. Null: it is about an alert. */
+  video_id: Schema.NullOr(Schema.String),
   /** The type of the event. */
-  type: EventType,
-  /** Where it is sent, without the query of the URL. */
+  type: DeliveryType,
+  /** Where it is sent, without the query of the URL, and for an alert without the path. */
   url: Schema.String,
   status: DeliveryStatus,
-  /** When the job reached its final state, in ISO 8601, UTC. */
+  /** When the job reached its final state, or the alert its new state, in ISO 8601, UTC. */
   created_at: Timestamp,
   /** When the next attempt is due. Null if none is due, or one is in progress. */
   next_attempt_at: Schema.NullOr(Timestamp),
@@ -269,7 +284,7 @@ export const listWebhookDeliveriesEndpoint = Operation.endpoint(listWebhookDeliv
     /** Only deliveries in this state. */
     status: Schema.optionalKey(DeliveryStatus),
     /** Only events of this type. */
-    type: Schema.optionalKey(EventType),
+    type: Schema.optionalKey(DeliveryType),
     /** The deliveries of one job. */
     video_id: Schema.optionalKey(VideoId)
   },
@@ -357,7 +372,7 @@ export interface ListOptions {
   readonly limit?: number | undefined
   readonly workspace_id?: string | undefined
   readonly status?: DeliveryStatus | undefined
-  readonly type?: EventType | undefined
+  readonly type?: DeliveryType | undefined
   /** The deliveries of one job. */
   readonly video_id?: string | undefined
 }

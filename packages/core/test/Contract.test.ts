@@ -256,6 +256,35 @@ const bodies: ReadonlyArray<
     ["2026-11-20T22:30:00Z", "2026-11-20T22:30:00.123456789Z", null],
     ["2026-11-20", "2026-11-20T22:30:00", "2026-11-20T22:30:00+01:00", "soon", 0]
   ],
+  ...(
+    [
+      ["threshold", [0, 0.5, 1_000_000_000], [-1, 1_000_000_001, "5", null, undefined]],
+      [
+        "kind",
+        ["budget_used", "credits_left", "failed_share", "circuit_open", "key_expires"],
+        ["other", null, undefined]
+      ],
+      ["window_seconds", [60, 86_400, undefined], [59, 86_401, 60.5, null]],
+      ["min_requests", [1, 10_000, undefined], [0, 10_001, 1.5, null]],
+      ["workspace_id", [null, undefined, "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"], ["default", 1]],
+      ["provider", [null, undefined, "cohere"], ["", 1]],
+      ["enabled", [true, false, undefined], [null, "yes"]]
+    ] as const
+  ).map(
+    ([field, valid, invalid]) =>
+      [
+        "createAlert",
+        {
+          name: "n",
+          kind: "credits_left",
+          threshold: 1,
+          target: { type: "slack", url: "https://a.example" }
+        },
+        field,
+        valid,
+        invalid
+      ] as const
+  ),
   ["rotateKey", {}, "grace_seconds", [0, 2_592_000, undefined], [-1, 2_592_001, 1.5, "60", null]],
   ["createEphemeralKeyFor", {}, "expires_in", [1, 900, undefined], [0, 901, -1, 1.5, "60", null]],
   ["createEphemeralKey", {}, "expires_in", [1, 900, undefined], [0, 901, -1, 1.5, "60", null]],

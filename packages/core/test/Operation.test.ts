@@ -91,6 +91,10 @@ describe("the traits of the operations", () => {
         "updateByokKey",
         "deleteByokKey",
         "testByokKey",
+        "createAlert",
+        "updateAlert",
+        "deleteAlert",
+        "testAlert",
         "createDestination",
         "updateDestination",
         "deleteDestination",
@@ -222,7 +226,9 @@ describe("the traits of the operations", () => {
         "rotateWebhookSecret",
         "createDestination",
         "testDestination",
-        "testByokKey"
+        "testByokKey",
+        "createAlert",
+        "testAlert"
       ])
     )
   })

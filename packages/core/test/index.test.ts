@@ -16,6 +16,7 @@ const modules = readdirSync(source)
 it("exports exactly these modules", () => {
   expect(Object.keys(Core).toSorted((a, b) => a.localeCompare(b))).toEqual([
     "Activity",
+    "Alerts",
     "AuditLog",
     "Byok",
     "ClientError",

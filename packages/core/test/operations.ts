@@ -383,6 +383,53 @@ export const operations = {
     (client) => client.deleteByokKey("id"),
     "nothing"
   ],
+  createAlert: [
+    "POST /api/v1/alerts",
+    201,
+    managing,
+    "management key",
+    (client) =>
+      client.createAlert({
+        name: "n",
+        kind: "key_expires",
+        threshold: 5,
+        target: { type: "webhook", url: "https://a.example" }
+      }),
+    "data"
+  ],
+  listAlerts: ["GET /api/v1/alerts", 200, managing, "management key", (client) => client.listAlerts()],
+  listAlertFirings: [
+    "GET /api/v1/alerts/firings",
+    200,
+    managing,
+    "management key",
+    (client) => client.listAlertFirings()
+  ],
+  getAlert: ["GET /api/v1/alerts/:id", 200, managing, "management key", (client) => client.getAlert("id"), "data"],
+  updateAlert: [
+    "PATCH /api/v1/alerts/:id",
+    200,
+    managing,
+    "management key",
+    (client) => client.updateAlert("id", { enabled: false }),
+    "data"
+  ],
+  deleteAlert: [
+    "DELETE /api/v1/alerts/:id",
+    200,
+    managing,
+    "management key",
+    (client) => client.deleteAlert("id"),
+    "nothing"
+  ],
+  testAlert: [
+    "POST /api/v1/alerts/:id/test",
+    200,
+    managing,
+    "management key",
+    (client) => client.testAlert("id"),
+    "data"
+  ],
   createDestination: [
     "POST /api/v1/observability/destinations",
     201,

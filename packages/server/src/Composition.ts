@@ -34,6 +34,7 @@ import * as Broadcast from "./broadcast/Broadcast.ts"
 import * as DestinationsHandlers from "./operations/DestinationsHandlers.ts"
 import * as DestinationStore from "./broadcast/DestinationStore.ts"
 import * as OutboundHttp from "./outbound/OutboundHttp.ts"
+import * as AlertsHandlers from "./operations/AlertsHandlers.ts"
 import * as AuditHandlers from "./operations/AuditHandlers.ts"
 import * as GenerationsHandlers from "./operations/GenerationsHandlers.ts"
 import * as GuardrailsHandlers from "./operations/GuardrailsHandlers.ts"
@@ -58,6 +59,8 @@ import * as Idempotency from "./admission/Idempotency.ts"
 import * as CreditsHandlers from "./operations/CreditsHandlers.ts"
 import * as CurrentKeyHandlers from "./operations/CurrentKeyHandlers.ts"
 import * as EphemeralKeys from "./access/EphemeralKeys.ts"
+import * as AlertStore from "./alerts/AlertStore.ts"
+import * as AlertWorker from "./alerts/AlertWorker.ts"
 import * as CallerCache from "./access/CallerCache.ts"
 import * as KeyResponses from "./access/KeyResponses.ts"
 import * as KeysHandlers from "./operations/KeysHandlers.ts"
@@ -127,6 +130,7 @@ const management = Layer.mergeAll(
   CreditsHandlers.layer,
   WebhooksHandlers.layer,
   DestinationsHandlers.layer,
+  AlertsHandlers.layer,
   AuditHandlers.layer,
   GenerationsHandlers.layer,
   ActivityHandlers.layer
@@ -197,6 +201,7 @@ class OperatorApi extends HttpApi.make("model-gateway")
     GatewayApi.CreditsGroup,
     GatewayApi.WebhooksGroup,
     GatewayApi.DestinationsGroup,
+    GatewayApi.AlertsGroup,
     GatewayApi.GenerationsGroup,
     GatewayApi.ActivityGroup
   )
@@ -251,10 +256,10 @@ export const layerStoresSql = Layer.mergeAll(
   FileStore.layerSql,
   ProviderKeys.layerSql,
   DestinationStore.layerSql,
-  DeliveryStore.layerSql,
   WebhookSecrets.layerSql,
   Reconcile.layerSql
 ).pipe(
+  Layer.provideMerge(AlertStore.layerSql.pipe(Layer.provideMerge(DeliveryStore.layerSql))),
   Layer.provideMerge(Layer.mergeAll(WorkspaceParts.layer, Outbox.layerSql)),
   Layer.provideMerge(KeyStore.layerSql),
   Layer.provideMerge(Accounting.layerSql),
@@ -346,6 +351,8 @@ export const background = Layer.mergeAll(
   VideoRetention.layerBackground(),
   WorkspaceRemoval.layerBackground(),
   Layer.mergeAll(Broadcast.layerBackground(), DeliveryWorker.layerBackground()).pipe(Layer.provide(FailureLog.layer())),
+  AlertWorker.layerBackground().pipe(Layer.provide(FailureLog.layer())),
+  AlertWorker.layerRetention,
   DeliveryRetention.layerBackground(),
   ObjectSweep.layerBackground(Effect.all([FileStore.objectOwner, VideoObjects.objectOwner]))
 ).pipe(Layer.provide(Router.layer))

@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as AccessPart from "./access/WorkspacePart.ts"
+import * as AlertsPart from "./alerts/WorkspacePart.ts"
 import * as AccountingPart from "./accounting/WorkspacePart.ts"
 import * as BroadcastPart from "./broadcast/WorkspacePart.ts"
 import * as ObjectsPart from "./objects/WorkspacePart.ts"
@@ -17,6 +18,7 @@ export const layer: Layer.Layer<WorkspaceParts, never, SqlClient> = Layer.effect
     ObjectsPart.make,
     AccountingPart.make,
     BroadcastPart.make,
+    AlertsPart.make,
     WebhooksPart.make,
     VideoPart.make
   ])

@@ -44,7 +44,7 @@ const list = Operator.command(
     return Listed.answer(data, "There are no such deliveries.", {
       TIME: ({ created_at }) => created_at,
       TYPE: ({ type }) => type,
-      VIDEO: ({ video_id }) => video_id,
+      VIDEO: ({ video_id }) => video_id ?? "none",
       STATUS: ({ status }) => status,
       ATTEMPTS: ({ attempts }) => String(attempts.length),
       LAST: lastText,
@@ -67,7 +67,7 @@ const fields = (delivery: Delivery): string =>
     Output.fields([
       ["delivery", delivery.id],
       ["type", delivery.type],
-      ["video", delivery.video_id],
+      ["video", delivery.video_id ?? "none"],
       ["url", delivery.url],
       ["status", delivery.status],
       ["created", delivery.created_at],

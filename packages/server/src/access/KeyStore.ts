@@ -7,7 +7,8 @@
  * checked at every use.
  *
  * A key that is rotated gets another secret and keeps its hash, which is that of its first secret.
- * `key_secrets` says which secrets it has and when they end. A key that never was has no rows there.
+ * `key_secrets` says which secrets it has and when they end. A key that never was has no rows
+ * there.
  *
  * An ephemeral key is looked up first, then its parent. Each has its own cache entry, so an
  * ephemeral key never has more rights than its parent.
@@ -89,6 +90,9 @@ export interface KeyFilter {
  */
 export const maxSearched = 10_000
 
+/** The most keys that `expiring` lists. */
+export const maxExpiring = 100
+
 /** A key of a list, with its budget at that time. */
 export interface ListedKey extends Key {
   readonly budget: Budgets.Budget
@@ -141,7 +145,9 @@ export class KeyStore extends Context.Service<
     readonly create: (
       input: CreateKey
     ) => Effect.Effect<CreatedKey, ManagementKeyOfFreeTier | Workspace.WorkspaceNotFound | StorageError>
-    /** A key of the organization that is not deleted, by its hash or by that of any of its secrets. */
+    /**
+     * A key of the organization that is not deleted, by its hash or by that of any of its secrets.
+     */
     readonly get: (organizationId: string, hash: string) => Effect.Effect<Key, KeyNotFound | StorageError>
     /** The organization's keys that are not deleted, newest first by default. */
     readonly list: (filter: KeyFilter, request?: Page.OffsetRequest) => Effect.Effect<KeyPage, StorageError>
@@ -150,6 +156,15 @@ export class KeyStore extends Context.Service<
       organizationId: string,
       hashes: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyMap<string, string>, StorageError>
+    /**
+     * Keys that expire before a time and are neither disabled nor deleted, those that expire first.
+     * At most {@link maxExpiring}.
+     */
+    readonly expiring: (
+      organizationId: string,
+      before: number,
+      workspaceId?: string | null
+    ) => Effect.Effect<ReadonlyArray<Key>, StorageError>
     /**
      * Applies the change and returns the updated key, unless `check` fails for the key before the
      * change.
@@ -312,6 +327,21 @@ export const make = Effect.gen(function* () {
     return new Map(rows.map((row) => [Dialect.text(row, "hash"), Dialect.text(row, "name")]))
   }, mapSqlError("KeyStore.names"))
 
+  const expiring: KeyStore["Service"]["expiring"] = Effect.fn("KeyStore.expiring")(function* (
+    organizationId,
+    before,
+    workspaceId = null
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    // Not both: SQLite would not use the index of the workspace.
+    const owned = workspaceId === null ? sql`organization_id = ${organizationId}` : sql`workspace_id = ${workspaceId}`
+    const rows = yield* sql`SELECT ${columns} FROM (SELECT hash FROM keys
+        WHERE ${owned} AND expires_at > ${now} AND expires_at <= ${before} AND deleted_at IS NULL AND disabled = 0
+        ORDER BY expires_at LIMIT ${maxExpiring}) p
+      JOIN keys k ON k.hash = p.hash ${limitOfKey} ORDER BY k.expires_at`
+    return yield* Page.itemsOf(rows, keyRow)
+  }, mapSqlError("KeyStore.expiring"))
+
   const update = Effect.fn("KeyStore.update")(
     function* <E>(
       organizationId: string,
@@ -387,7 +417,8 @@ export const make = Effect.gen(function* () {
   )
 
   /**
-   * The caller of a key's hash. With `isSecret`, of the hash of a secret, which must not have ended.
+   * The caller of a key's hash. With `isSecret`, of the hash of a secret, which must not have
+   * ended.
    */
   const usable = Effect.fnUntracedEager(function* (hash: string, isSecret = false) {
     const { caller, secretEndsAt } = yield* callers.get(hash)
@@ -427,6 +458,7 @@ export const make = Effect.gen(function* () {
     create,
     get: (organizationId, hash) => findBySecret(organizationId, hash).pipe(mapSqlError("KeyStore.get")),
     list,
+    expiring,
     names,
     update,
     rotate,

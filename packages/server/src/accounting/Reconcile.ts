@@ -61,6 +61,14 @@ export class Reconcile extends Context.Service<
     /** The newest 1000 reservations of an organization in one state. */
     readonly list: (organizationId: string, state: Reservation["state"]) => Effect.Effect<Page.Page<Held>, StorageError>
     /**
+     * The number of abandoned reservations of an organization or of one of its workspaces, counted
+     * up to 1000.
+     */
+    readonly countAbandoned: (
+      organizationId: string,
+      workspaceId?: string | null
+    ) => Effect.Effect<number, StorageError>
+    /**
      * Charges the cost to the key and the workspace that had reserved it, also beyond their limits,
      * in the periods of the reservation. The request log then shows the request as completed, and
      * the report lists it as late. With an organization, only a reservation of its workspaces.
@@ -112,6 +120,17 @@ export const make = Effect.gen(function* () {
     return { items, hasMore: rows.length > maxListed }
   }, mapSqlError("Reconcile.list"))
 
+  const countAbandoned = Effect.fn("Reconcile.countAbandoned")(function* (
+    organizationId: string,
+    workspaceId: string | null = null
+  ) {
+    const ofWorkspace = workspaceId === null ? sql`1 = 1` : sql`r.workspace_id = ${workspaceId}`
+    const rows = yield* sql`SELECT 1 FROM reservations r CROSS JOIN workspaces o
+      WHERE r.state = 'abandoned' AND o.id = r.workspace_id AND o.organization_id = ${organizationId}
+      AND ${ofWorkspace} LIMIT ${maxListed}`
+    return rows.length
+  }, mapSqlError("Reconcile.countAbandoned"))
+
   const report = Effect.fn("Reconcile.report")(function* (since = 0) {
     const { abandoned, late, overruns } = yield* accounting.reconciliation
     return {
@@ -140,6 +159,7 @@ export const make = Effect.gen(function* () {
   return Reconcile.of({
     report,
     list,
+    countAbandoned,
     settle: (id, { cost, provider = "" }, organizationId) =>
       close(id, organizationId, accounting.settle({ id }, { cost, provider, upstreamModel: "" })).pipe(
         Effect.withSpan("Reconcile.settle")

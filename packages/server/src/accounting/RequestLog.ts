@@ -12,6 +12,7 @@ import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -67,12 +68,23 @@ export class RequestLog extends Context.Service<
       page?: Page.Request
     ) => Effect.Effect<Page.ByTime<Entry>, Page.UnknownCursor | StorageError>
     /**
+     * The ended requests since a time, and how many of them failed or expired. It reads the newest
+     * {@link maxCounted} of all workspaces.
+     */
+    readonly count: (
+      organizationId: string,
+      filter: Pick<Filter, "model"> & { readonly from: number; readonly workspaceId?: string | null }
+    ) => Effect.Effect<{ readonly requests: number; readonly failed: number }, StorageError>
+    /**
      * Deletes the entries of requests that were admitted longer ago than this. Returns their
      * number. Sums and budgets stay as they are.
      */
     readonly purge: (age: Duration.Duration) => Effect.Effect<number, StorageError>
   }
 >()("@model-gateway/server/accounting/RequestLog") {}
+
+/** The most requests that are counted. */
+export const maxCounted = Page.window
 
 /** Makes the request log over the database in the context. */
 export const make = Effect.gen(function* () {
@@ -118,7 +130,25 @@ export const make = Effect.gen(function* () {
     )
   }, mapSqlError("RequestLog.list"))
 
+  const count: RequestLog["Service"]["count"] = Effect.fn("RequestLog.count")(function* (
+    organizationId,
+    { from, model, workspaceId = null }
+  ) {
+    const wanted = sql.and([
+      ...(model === undefined ? [] : [sql`model = ${model}`]),
+      workspaceId === null ? ofOrganization(organizationId) : sql`workspace_id = ${workspaceId}`
+    ])
+    const [row] =
+      yield* sql`SELECT COUNT(*) AS requests, COUNT(CASE WHEN status IN ('failed', 'expired') THEN 1 END) AS failed
+      FROM (SELECT workspace_id, model, status FROM usage_ledger WHERE reserved_at >= ${from}
+        ORDER BY reserved_at DESC, id DESC LIMIT ${maxCounted}) one_page WHERE ${wanted}`
+    return row === undefined
+      ? { requests: 0, failed: 0 }
+      : { requests: Dialect.int(row, "requests"), failed: Dialect.int(row, "failed") }
+  }, mapSqlError("RequestLog.count"))
+
   return RequestLog.of({
+    count,
     get: Effect.fnUntraced(function* (reader: Reader, id: string) {
       const [row] = yield* sql`SELECT * FROM usage_ledger WHERE id = ${id} AND ${ofReader(reader)}`
       if (row !== undefined) return entries.read(row)

@@ -20,6 +20,7 @@ export type TargetKind =
   | "workspace"
   | "provider_key"
   | "destination"
+  | "alert"
   | "webhook_secret"
   | "webhook_delivery"
   | "reservation"

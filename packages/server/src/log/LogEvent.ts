@@ -281,6 +281,11 @@ const declared = {
     meaning: "A webhook was not delivered within 36 hours, or its receiver refused it.",
     action: "Tell the owner of the receiver. Deliver it again with POST `/webhooks/deliveries/{id}/redeliver`."
   },
+  alerts_failed: {
+    level: "Warn",
+    meaning: "Alerts could not be evaluated because of the gateway or its database. They keep their state.",
+    action: "As for `request_error`."
+  },
   webhooks_failed: {
     level: "Warn",
     meaning: "Webhooks could not be read or sent because of the gateway or its database.",

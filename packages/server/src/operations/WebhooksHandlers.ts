@@ -19,11 +19,13 @@ import * as CallerWorkspace from "../access/CallerWorkspace.ts"
 
 const timeOrNull = (millis: number | null): string | null => (millis === null ? null : Timestamp.fromMillis(millis))
 
-/** Without the query, which often contains tokens. */
-const publicUrl = (text: string): string => {
+/** Without the query, which often contains tokens. The path of an alert's URL may be one, too. */
+const publicUrl = (text: string, withPath: boolean): string => {
   const url = URL.parse(text)
-  return url === null ? "" : `${url.origin}${url.pathname}`
+  return url === null ? "" : `${url.origin}${withPath ? url.pathname : ""}`
 }
+
+const isOfAlert = ({ type }: Delivery): boolean => type.startsWith("alert.")
 
 const attemptToWire = (attempt: DeliveryAttempt): Webhooks.DeliveryAttempt => ({
   attempted_at: Timestamp.fromMillis(attempt.attemptedAt),
@@ -33,12 +35,13 @@ const attemptToWire = (attempt: DeliveryAttempt): Webhooks.DeliveryAttempt => ({
   response_excerpt: attempt.excerpt
 })
 
-const toWire = (delivery: Delivery): Webhooks.Delivery => ({
+/** A delivery in wire format. */
+export const toWire = (delivery: Delivery): Webhooks.Delivery => ({
   id: delivery.id,
   workspace_id: delivery.workspaceId,
-  video_id: delivery.jobId,
+  video_id: isOfAlert(delivery) ? null : delivery.jobId,
   type: delivery.type,
-  url: publicUrl(delivery.url),
+  url: publicUrl(delivery.url, !isOfAlert(delivery)),
   status: delivery.status,
   created_at: Timestamp.fromMillis(delivery.createdAt),
   next_attempt_at: timeOrNull(delivery.nextAttemptAt),

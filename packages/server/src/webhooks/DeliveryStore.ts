@@ -1,12 +1,12 @@
 /**
  * The deliveries of webhooks. A delivery is one event for one URL, with its attempts.
  *
- * A delivery is written in the transaction that ends the job, so that neither exists without the
- * other. Any process claims it when it is due. A claim lasts {@link claimFor} unless it is
- * extended, so the deliveries of a process that dies are taken over after that time.
+ * A delivery is written in the transaction that ends the job or changes the state of the alert, so
+ * that neither exists without the other. Any process claims it when it is due. A claim lasts {@link
+ * claimFor} unless it is extended, so the deliveries of a process that dies are taken over after
+ * that time.
  */
-import { EventType } from "@model-gateway/core/Webhook"
-import { DeliveryStatus } from "@model-gateway/core/Webhooks"
+import { DeliveryStatus, DeliveryType } from "@model-gateway/core/Webhooks"
 import { Clock, Context, Data, Duration, Effect, Latch, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { Model } from "effect/schema"
@@ -27,8 +27,9 @@ class StoredDelivery extends Model.Class<StoredDelivery>("Delivery")({
   /** The `webhook-id`. */
   id: Table.constant(Schema.String),
   workspaceId: Table.constant(Schema.String),
+  /** The video job, or the firing of an alert. */
   jobId: Table.constant(Schema.String),
-  type: Table.constant(EventType),
+  type: Table.constant(DeliveryType),
   url: Table.constant(Schema.String),
   /** The host of the URL, for fairness among hosts. */
   host: Table.constant(Schema.String),
@@ -95,7 +96,7 @@ export type Next =
 /** Selects deliveries of a list. */
 export interface Filter {
   readonly status?: DeliveryStatus | undefined
-  readonly type?: EventType | undefined
+  readonly type?: DeliveryType | undefined
   /** Those of one job. They are one page. */
   readonly jobId?: string | undefined
 }
@@ -144,6 +145,8 @@ export class DeliveryStore extends Context.Service<
     /** Records an attempt and what follows. What follows is ignored if the claim was lost. */
     readonly record: (claimed: Claimed, attempt: DeliveryAttempt, next: Next) => Effect.Effect<void, StorageError>
     readonly get: (organizationId: string, id: string) => Effect.Effect<Delivery, DeliveryNotFound | StorageError>
+    /** Those of these ids that there are, at most a few hundred. */
+    readonly some: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Delivery>, StorageError>
     /** Newest first. */
     readonly list: (
       workspaceId: string,
@@ -363,8 +366,14 @@ export const make = Effect.gen(function* () {
     deleteSome(sql)(sql`SELECT id FROM webhook_deliveries WHERE finished_at <= ${end}
       ORDER BY finished_at LIMIT ${Purge.atOnce} ${Dialect.locked(sql)}`)
 
+  const some = Effect.fn("DeliveryStore.some")(function* (ids: ReadonlyArray<string>) {
+    if (ids.length === 0) return []
+    return yield* withAttempts(yield* sql`SELECT * FROM webhook_deliveries WHERE ${sql.in("id", ids)}`)
+  }, mapSqlError("DeliveryStore.some"))
+
   return DeliveryStore.of({
     write,
+    some,
     due,
     postpone,
     awaitDue: Effect.andThen(written.await, written.close),

@@ -62,6 +62,11 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
       const config = { url: "https://hooks.example", headers: { authorization: "header-secret" } }
       const destination = named(yield* send("/observability/destinations", { name: "d", type: "webhook", config }))
       yield* change(`/observability/destinations/${destination}`, { name: "e" })
+      const target = { type: "slack", url: "https://hooks.example/T0/slack-secret" }
+      const alert = named(yield* send("/alerts", { name: "a", kind: "key_expires", threshold: 5, target }))
+      yield* change(`/alerts/${alert}`, { threshold: 6 })
+      yield* send(`/alerts/${alert}/test`, undefined)
+      yield* remove(`/alerts/${alert}`)
       const { id: byok } = yield* (yield* ProviderKeys).create({
         organizationId: workspace.organizationId,
         workspaceId: workspace.id,

@@ -2,6 +2,7 @@
 import * as Activity from "@model-gateway/core/Activity"
 import * as Byok from "@model-gateway/core/Byok"
 import type * as Credits from "@model-gateway/core/Credits"
+import * as Alerts from "@model-gateway/core/Alerts"
 import * as Destinations from "@model-gateway/core/Destinations"
 import * as Generations from "@model-gateway/core/Generations"
 import * as Guardrails from "@model-gateway/core/Guardrails"
@@ -936,3 +937,91 @@ export const activityItem: Activity.Item = /* @__PURE__ */ sample(Activity.Item,
  * @since 0.1.0
  */
 export const activityResponse: Activity.Response = { data: [activityItem], has_more: false, next: null }
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const alert: Alerts.Alert = /* @__PURE__ */ sample(Alerts.Alert, {
+  name: "Credits of the search team",
+  kind: "credits_left",
+  threshold: 20,
+  window_seconds: null,
+  min_requests: null,
+  workspace_id: workspaceId,
+  key_hash: null,
+  guardrail_id: null,
+  model: null,
+  provider: null,
+  target: { type: "webhook", url: "https://hooks.example/alerts" },
+  state: "ok",
+  state_since: null,
+  last_value: 31.5,
+  last_evaluated_at: "2026-11-20T22:30:00.000Z"
+})
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const alertCreateRequest: Alerts.CreateRequest = {
+  name: "Credits of the search team",
+  kind: "credits_left",
+  threshold: 20,
+  workspace_id: workspaceId,
+  target: { type: "webhook", url: "https://hooks.example/alerts" }
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const alertUpdateRequest: Alerts.UpdateRequest = { threshold: 50, enabled: true }
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const alertResponse: Alerts.Response = { data: alert }
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const alertListResponse: Alerts.ListResponse = { data: [alert], total_count: 1 }
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const alertDeleteResponse: Alerts.DeleteResponse = { deleted: true }
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const alertTestResponse: Alerts.TestResponse = {
+  data: { ...webhookDelivery, type: "alert.test", video_id: null }
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const alertFiring: Alerts.Firing = /* @__PURE__ */ sample(Alerts.Firing, {
+  alert_name: "Credits of the search team",
+  kind: "credits_left",
+  workspace_id: workspaceId,
+  value: 19.2,
+  message: 'The workspace "Search" has 19.2 credits left. The alert is set to 20.',
+  resolved_at: null,
+  resolved_reason: null,
+  fired_delivery: { id: "evt_alert_019aab3e5c7f7d3e9a41c2f0b6d84e23_fired", status: "delivered", error: null },
+  resolved_delivery: null
+})
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const alertFiringListResponse: Alerts.FiringListResponse = { data: [alertFiring], has_more: false }

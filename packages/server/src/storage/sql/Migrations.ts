@@ -12,6 +12,7 @@ import * as postgresMigrations from "../postgres/postgresMigrations.ts"
 import * as sqliteMigrations from "../sqlite/sqliteMigrations.ts"
 import * as Dialect from "./Dialect.ts"
 import { IsMigrating } from "./IsMigrating.ts"
+import * as Alerts from "./migrations/Alerts.ts"
 import * as AnswersByArrival from "./migrations/AnswersByArrival.ts"
 import * as AuditLog from "./migrations/AuditLog.ts"
 import * as Baseline from "./migrations/Baseline.ts"
@@ -48,7 +49,8 @@ export const migrations: Migrations = {
   "0012_console": Console.migration,
   "0013_instances": Instances.migration,
   "0014_destination_deliveries": DestinationDeliveries.migration,
-  "0015_provider_key_use": ProviderKeyUse.migration
+  "0015_provider_key_use": ProviderKeyUse.migration,
+  "0016_alerts": Alerts.migration
 }
 
 /**
@@ -56,6 +58,8 @@ export const migrations: Migrations = {
  * a test says which exceptions there are.
  */
 export const owners: Readonly<Record<string, string>> = {
+  alert_firings: "alerts",
+  alerts: "alerts",
   audit_log: "audit",
   budgets: "accounting",
   console_links: "console",

@@ -20,6 +20,8 @@ import * as GatewayServerConfig from "../../../src/GatewayServerConfig.ts"
 import { FreeModelDays } from "../../../src/accounting/FreeModelDays.ts"
 import { Idempotency } from "../../../src/admission/Idempotency.ts"
 import { EphemeralKeys } from "../../../src/access/EphemeralKeys.ts"
+import { AlertStore } from "../../../src/alerts/AlertStore.ts"
+import { Reconcile } from "../../../src/accounting/Reconcile.ts"
 import { KeyStore } from "../../../src/access/KeyStore.ts"
 import { ProviderKeys } from "../../../src/access/ProviderKeys.ts"
 import { VideoJobs } from "../../../src/video/VideoJobs.ts"
@@ -242,6 +244,34 @@ const broadcasting = Effect.gen(function* () {
   yield* sure(ask(`${path}/${data.id}`, { key, method: "DELETE" }))
 })
 
+const alerting = Effect.gen(function* () {
+  const { ask, managementKey: key, workspace } = yield* TestGateway
+  const { organizationId, id: workspaceId } = workspace
+  const path = "/api/v1/alerts"
+  const target = { type: "webhook", url: "https://hooks.example" }
+  const made = yield* sure(post(path, { name: "a", kind: "key_expires", threshold: 5, target }, { key }))
+  const { data } = yield* Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Struct({ data: Stored })))(made.text)
+  yield* sure(post(`${path}/${data.id}`, { threshold: 6 }, { key, method: "PATCH" }))
+  const store = yield* AlertStore
+  const alert = yield* store.get(organizationId, data.id)
+  yield* store.takeDue(1)
+  const measured = { value: 1, isTrue: true, message: "m" }
+  yield* store.evaluated(yield* store.get(organizationId, data.id), measured)
+  yield* store.evaluated(alert, undefined)
+  yield* (yield* KeyStore).expiring(organizationId, 1)
+  yield* (yield* KeyStore).expiring(organizationId, 1, workspaceId)
+  yield* (yield* RequestLog).count(organizationId, { from: 1, model: "m" })
+  yield* (yield* RequestLog).count(organizationId, { from: 1, workspaceId })
+  yield* (yield* Reconcile).countAbandoned(organizationId, workspaceId)
+  const { items } = yield* store.listFirings(organizationId, {}, {})
+  yield* store.listFirings(organizationId, { alertId: data.id }, { after: items[0]?.id })
+  yield* store.listFirings(organizationId, { workspaceIds: [workspaceId] }, {})
+  yield* sure(ask(`${path}/firings`, { key }))
+  yield* sure(ask(`${path}/${data.id}/test`, { key, method: "POST" }))
+  yield* sure(ask(`${path}/${data.id}`, { key, method: "DELETE" }))
+  yield* store.purge
+})
+
 const calling = Effect.gen(function* () {
   const { ask, managementKey: key, workspace } = yield* TestGateway
   const sql = yield* SqlClient
@@ -341,6 +371,7 @@ it.live("every statement uses a key or an index, and every index is used", () =>
       yield* managing
       yield* signingIn
       yield* broadcasting
+      yield* alerting
       yield* calling
       yield* clearing
       const { folder } = yield* TestGateway
@@ -361,7 +392,7 @@ it.live("every statement uses a key or an index, and every index is used", () =>
         ({ text }) =>
           /created_at, (\w\.)?(hash|id)\) [<>].* LIMIT/.test(text) && !/rejected_requests|audit_log/.test(text)
       )
-      expect(new Set(pages.map(({ text }) => text)).size).toBe(9)
+      expect(new Set(pages.map(({ text }) => text)).size).toBe(12)
       expect(pages.filter(({ step }) => step.includes("TEMP B-TREE"))).toEqual([])
       const placed = pages.filter(({ step }) => /\(created_at,(hash|id)\)[<>]\(\?,\?\)/.test(step))
       expect(new Set(placed.map(({ text }) => text))).toEqual(new Set(pages.map(({ text }) => text)))
@@ -387,11 +418,13 @@ it.live("every statement uses a key or an index, and every index is used", () =>
       const positions = steps.filter(
         ({ text }) => /\bOFFSET\b/.test(text) && !text.includes(" UNION ALL ") && !text.includes("video_jobs")
       )
-      expect(new Set(positions.map(({ text }) => text)).size).toBe(20)
+      expect(new Set(positions.map(({ text }) => text)).size).toBe(21)
       const skipped = positions.filter(({ step }) =>
-        /^SEARCH (keys|guardrails|usage_ledger|rejected_requests|audit_log) USING COVERING INDEX \1_/.test(step)
+        /^SEARCH (keys|guardrails|usage_ledger|rejected_requests|audit_log|alert_firings) USING COVERING INDEX \1_/.test(
+          step
+        )
       )
-      expect(new Set(skipped.map(({ text }) => text)).size).toBe(17)
+      expect(new Set(skipped.map(({ text }) => text)).size).toBe(18)
       const isSubquery = (text: string) => /SELECT (hash|id) FROM \w+ .* OFFSET/.test(text)
       expect(positions.filter(({ step, text }) => step.includes("TEMP B-TREE") && !isSubquery(text))).toEqual([])
       // A search of keys reads a limited number of them.
