@@ -92,7 +92,7 @@ const KeyChoice = ({ onClose }: { readonly onClose: () => void }) => {
               {troubleOf(error).message}
             </p>
           )}
-          <ul className="choices">
+          <ul className="picks">
             {keys?.map((key) => (
               <li key={key.hash}>
                 <button type="button" disabled={busy} onClick={() => void choose(key)}>

@@ -9,7 +9,7 @@ import { useAccess, useModel, useModels } from "./shared/useModels.ts"
 const move = (event: KeyboardEvent<HTMLElement>) => {
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0
   if (step === 0) return
-  const stops = [...event.currentTarget.querySelectorAll<HTMLElement>("input, .choices button")]
+  const stops = [...event.currentTarget.querySelectorAll<HTMLElement>("input, .picks button")]
   const at = stops.findIndex((stop) => stop === document.activeElement)
   stops[Math.max(0, Math.min(stops.length - 1, at + step))]?.focus()
   event.preventDefault()
@@ -24,7 +24,7 @@ const Choices = ({
   readonly chosen: string
   readonly onChoose: (id: string) => void
 }) => (
-  <ul className="choices">
+  <ul className="picks">
     {models.map((model) => (
       <li key={model.id}>
         <button type="button" aria-pressed={model.id === chosen} onClick={() => onChoose(model.id)}>

@@ -2,7 +2,7 @@
  * The three parts of a task: parameters, input and result, code and facts. They stand side by side
  * on wide screens. On others they are tabs, and the button that runs stays at the bottom.
  */
-import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react"
+import { type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react"
 import { credits } from "../parts/format.ts"
 import { Icon } from "../parts/Icon.tsx"
 import { Code } from "./Code.tsx"
@@ -138,6 +138,12 @@ export const Workbench = ({
     if (problem === undefined) onRun()
   }
   useKeys(isShown, run.isRunning, begin, run.cancel)
+  // On narrow screens the result is below the input, out of sight.
+  const result = useRef<HTMLDivElement>(null)
+  const { outcome } = run
+  useEffect(() => {
+    if (outcome !== undefined && !wide.matches) result.current?.scrollIntoView({ block: "start" })
+  }, [outcome])
   const exchanges: NonNullable<typeof facts> =
     facts ?? (run.outcome === undefined ? [] : [["", run.outcome.exchange] as const])
   const isHidden = (name: Part) => !isWide && part !== name
@@ -166,7 +172,7 @@ export const Workbench = ({
       </section>
       <section id={`${task}-work`} className="work-main" aria-label="Input and result" hidden={isHidden("work")}>
         {input}
-        <div className="result" data-stale={isStale} aria-busy={run.isRunning}>
+        <div ref={result} className="result" data-stale={isStale} aria-busy={run.isRunning}>
           {children}
         </div>
       </section>
