@@ -173,6 +173,8 @@ describe.skipIf(!hasBrowser)("what is spent and asked for", () => {
     const site = await visit(`requests?id=${id}`)
     const dialog = site.page.getByRole("dialog", { name: `Request ${id}` })
     await dialog.getByText("rejected with status 404").waitFor()
+    const play = dialog.getByRole("link", { name: "Open the model in the playground" })
+    expect(await play.getAttribute("href")).toMatch(/\/play\?operation=rerank&model=sandbox%2Fnone$/)
     await dialog.getByRole("link", { name: "Others like it" }).click()
     await site.page.getByRole("table", { name: "Rejected requests" }).waitFor()
     expect(new URL(site.page.url()).searchParams.get("error_status")).toBe("404")

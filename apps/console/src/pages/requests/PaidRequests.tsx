@@ -7,7 +7,7 @@ import { courseOf, fewEnoughFrom, spanOf, timesOf, useActivity } from "../../par
 import { StatusBadge } from "../../parts/Badge.tsx"
 import { Chart } from "../../parts/Chart.tsx"
 import { FilterSelect } from "../../parts/Filter.tsx"
-import { count, credits, duration, shortId } from "../../parts/format.ts"
+import { count, credits, duration, shortId, time } from "../../parts/format.ts"
 import { FirstRequest } from "../../parts/FirstRequest.tsx"
 import { Empty, Loaded } from "../../parts/Loaded.tsx"
 import { useKeyName, useKeys } from "../../parts/names.ts"
@@ -230,6 +230,9 @@ export const PaidRequests = () => {
           </button>
         )}
         <span className="end bar">
+          {isLive && latest.dataUpdatedAt > 0 && (
+            <span className="hint figures">Read at {time(new Date(latest.dataUpdatedAt).toISOString()).slice(11)}</span>
+          )}
           <button
             type="button"
             aria-pressed={isLive}

@@ -53,12 +53,20 @@ const Row = ({ children, title }: { readonly title: string; readonly children: R
   </>
 )
 
-const playable = ["rerank", "transcription", "video"]
+/** The tasks of the playground, by what the lists of paid and of rejected requests call them. */
+const tasks: Readonly<Record<string, string>> = {
+  rerank: "rerank",
+  transcription: "transcription",
+  transcribe: "transcription",
+  video: "video",
+  submitVideo: "video"
+}
 
 const PlayLink = ({ model, operation }: { readonly operation: string; readonly model: string | null }) => {
-  if (!playable.includes(operation)) return null
+  const task = tasks[operation]
+  if (task === undefined) return null
   const address = new URL("../play", base)
-  address.searchParams.set("operation", operation)
+  address.searchParams.set("operation", task)
   if (model !== null) address.searchParams.set("model", model)
   return (
     <a className="button" href={address.href}>
@@ -73,7 +81,7 @@ const Usage = ({ usage }: { readonly usage: PaidRequest["usage"] }) => {
   const entries = Object.entries(usage)
   return entries.length === 0
     ? "Not reported"
-    : entries.map(([name, value]) => `${count(value)} ${name.replaceAll("_", " ")}`).join(", ")
+    : entries.map(([name, value]) => `${name.replaceAll("_", " ")}: ${count(value)}`).join(", ")
 }
 
 const Paid = ({ request }: { readonly request: PaidRequest }) => {
