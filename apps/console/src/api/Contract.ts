@@ -9,6 +9,9 @@ import type { Redacted, Schema } from "effect"
 type GroupsOf<Api> = Api extends HttpApi.HttpApi<string, infer Groups> ? Groups : never
 type Endpoints = HttpApiGroup.Endpoints<GroupsOf<typeof GatewayApi>>
 
+/** The name of an operation, such as `createKey`, as the audit log has it. */
+export type OperationName = Endpoints["identifier"]
+
 type TypeOf<S> = [S] extends [never] ? unknown : S extends Schema.Top ? S["Type"] : unknown
 
 /** JSON has the value of what the contract redacts. */

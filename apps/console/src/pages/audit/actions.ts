@@ -1,10 +1,12 @@
 /** The changes that the audit log records, in words. */
+import type { OperationName } from "../../api/Contract.ts"
 
 /** What each operation did. */
 export const actions = {
   createKey: "Created a key",
   updateKey: "Changed a key",
   rotateKey: "Rotated a key",
+  createEphemeralKeyFor: "Created an ephemeral key",
   deleteKey: "Deleted a key",
   createGuardrail: "Created a guardrail",
   updateGuardrail: "Changed a guardrail",
@@ -25,9 +27,12 @@ export const actions = {
   redeliverWebhook: "Sent a webhook again",
   settleReservation: "Settled a reservation",
   dismissReservation: "Dismissed a reservation"
-} as const
+} as const satisfies { readonly [Name in OperationName]?: string }
 
 const texts: Readonly<Record<string, string>> = actions
 
-/** What an operation did, or its name if it is not known here. */
-export const actionText = (action: string): string => texts[action] ?? action
+/** What an operation did, or its name, such as "Update alert", if it is not known here. */
+export const actionText = (action: string): string => {
+  const name = action.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return texts[action] ?? name.charAt(0).toUpperCase() + name.slice(1)
+}

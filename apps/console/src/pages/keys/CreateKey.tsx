@@ -96,7 +96,7 @@ export const CreateKey = ({
           value={kind}
           options={[
             ["ordinary", "Ordinary: sends requests"],
-            ["management", "Management: manages, cannot spend"]
+            ["management", "Management: only manages"]
           ]}
           onChange={setKind}
         />

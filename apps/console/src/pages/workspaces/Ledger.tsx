@@ -33,7 +33,7 @@ export const Ledger = ({ of }: { readonly of: Workspace }) => {
                 {
                   key: "time",
                   title: "Time (UTC)",
-                  width: "9rem",
+                  width: "10rem",
                   cell: ({ created_at }) => <Time at={created_at} />
                 },
                 { key: "kind", title: "Kind", width: "5rem", cell: ({ kind }) => kinds[kind] },
@@ -54,7 +54,7 @@ export const Ledger = ({ of }: { readonly of: Workspace }) => {
                 {
                   key: "note",
                   title: "Note",
-                  width: "minmax(6rem, 1fr)",
+                  width: "minmax(5.5rem, 1fr)",
                   cell: ({ note }) => (note === null ? "" : <span title={note}>{note}</span>)
                 },
                 { key: "actor", title: "By", width: "6rem", cell: ({ actor }) => <Actor actor={actor} /> }
