@@ -39,8 +39,8 @@ const kept = fileURLToPath(new URL("../../../node_modules/.cache/filled", import
 /** How long a filling is used, in milliseconds. */
 const maxAge = 6 * 3_600_000
 
-/** After which another process fills, if the one that does has died. */
-const maxWait = 180_000
+/** After which a filling that is no longer used is deleted, in milliseconds. */
+const maxCopying = 600_000
 
 const modulesOf = (folder: string): ReadonlyArray<string> =>
   readdirSync(folder)
@@ -67,11 +67,15 @@ const find = (prefix: string): string | undefined =>
     })
     .map((name) => join(kept, name))[0]
 
-const isOld = (path: string): boolean => {
+const isOld = (path: string): boolean => Date.now() - statSync(path).mtimeMs > maxCopying
+
+/** Whether the process that has the lock has ended without removing it. */
+const isAbandoned = (lock: string): boolean => {
   try {
-    return Date.now() - statSync(path).mtimeMs > maxWait
-  } catch {
+    process.kill(Number(readFileSync(lock, "utf8")), 0)
     return false
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ESRCH"
   }
 }
 
@@ -83,18 +87,19 @@ const filled = async (): Promise<string> => {
   for (;;) {
     const found = find(prefix)
     if (found !== undefined) return found
-    if (isOld(lock)) rmSync(lock, { recursive: true, force: true })
+    if (isAbandoned(lock)) rmSync(lock, { force: true })
     try {
-      mkdirSync(lock)
+      writeFileSync(lock, String(process.pid), { flag: "wx" })
     } catch {
       await sleep(100)
       continue
     }
     const folder = mkdtempSync(join(kept, "new-"))
+    // Filling writes many small files, which takes longer on a disk.
+    const data = mkdtempSync(join(memoryFolder(), "model-gateway-filled-"))
     try {
-      const data = join(folder, "data")
-      mkdirSync(data)
       const known = await fill(data)
+      cpSync(data, join(folder, "data"), { recursive: true })
       writeFileSync(join(folder, "known.json"), JSON.stringify(known))
       for (const name of readdirSync(kept)) {
         const other = join(kept, name)
@@ -103,8 +108,7 @@ const filled = async (): Promise<string> => {
       }
       renameSync(folder, join(kept, `${prefix}${known.filledAt}`))
     } finally {
-      rmSync(folder, { recursive: true, force: true })
-      rmSync(lock, { recursive: true, force: true })
+      for (const left of [folder, data, lock]) rmSync(left, { recursive: true, force: true })
     }
   }
 }

@@ -110,7 +110,7 @@ export const plan = ({ end, keys, random, requests, start }: Plan): ReadonlyArra
   )
     .toSorted((one, other) => one - other)
     .map((at) => {
-      const isRerank = random.chance(0.65)
+      const isRerank = random.chance(0.8)
       return {
         at,
         key: random.weighted(byRank),
