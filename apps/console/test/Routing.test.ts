@@ -176,6 +176,36 @@ describe.runIf(Pages.hasBrowser)("the console's pages of routing and delivery", 
     await expect.poll(() => rows(site, "Destinations").filter({ hasText: "Warehouse 2" }).count()).toBe(0)
   })
 
+  it("create an alert from a template, test, disable and delete it", async () => {
+    const site = await open("alerts")
+    await site.page.getByRole("button", { name: "Create alert" }).first().click()
+    const form = site.page.getByRole("dialog")
+    await form.getByLabel("Template").selectOption("key_expires")
+    await form.getByLabel("Name").fill("Keys that end")
+    await form.getByLabel("Fires so many days before").fill("0")
+    await form.getByRole("textbox", { name: "URL" }).fill(`https://localhost:${gateway.known.receiverPort}/ok`)
+    await form.getByRole("button", { name: "Create alert" }).click()
+    await form.locator(".problem").waitFor()
+    await form.getByLabel("Fires so many days before").fill("30")
+    await form.getByRole("button", { name: "Create alert" }).click()
+    await site.page.getByRole("button", { name: "Keys that end" }).click()
+    const dialog = site.page.getByRole("dialog", { name: "Keys that end" })
+    await dialog.getByRole("button", { name: "Send a test" }).click()
+    await dialog.getByText("The test is on its way").waitFor()
+    const alerts = await ask("GET", "/alerts")
+    expect(Api.part(Api.list(alerts, "data")[0], "threshold")).toBe(30)
+    await dialog.getByRole("button", { name: "Disable" }).click()
+    await dialog.getByText("Disabled").waitFor()
+    await dialog.getByRole("button", { name: "Delete" }).click()
+    const confirm = site.page.getByRole("dialog", { name: "Delete alert Keys that end" })
+    await confirm.getByLabel("Type Keys that end to confirm").fill("Keys that end")
+    await confirm.getByRole("button", { name: "Delete alert" }).click()
+    await expect.poll(() => rows(site, "Alerts").count()).toBe(0)
+    await site.page.getByRole("button", { name: "Firings" }).click()
+    await expect.poll(() => new URL(site.page.url()).searchParams.get("view")).toBe("firings")
+    expect(site.problems.policy).toEqual([])
+  })
+
   it("store provider keys and change the order in which they are tried", async () => {
     const site = await open("provider-keys")
     for (const name of ["First account", "Second account"]) {
@@ -225,6 +255,7 @@ describe.runIf(Pages.hasBrowser)("the console's pages of routing and delivery", 
       "webhooks",
       "destinations",
       "provider-keys",
+      "alerts",
       "system"
     ]) {
       await site.go(`/console/${path}`)

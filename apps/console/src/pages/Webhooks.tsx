@@ -15,7 +15,15 @@ import { RotateSecret } from "./webhooks/RotateSecret.tsx"
 import "./webhooks.css"
 
 const statuses = ["pending", "delivered", "failed"] as const
-const types = ["video.completed", "video.failed", "video.cancelled", "video.expired"] as const
+const types = [
+  "video.completed",
+  "video.failed",
+  "video.cancelled",
+  "video.expired",
+  "alert.fired",
+  "alert.resolved",
+  "alert.test"
+] as const
 
 /** What the receiver said the last time. */
 const lastAnswer = ({ attempts }: Delivery): string => {
@@ -36,13 +44,18 @@ const columns: ReadonlyArray<Column<Delivery>> = [
   { key: "type", title: "Event", width: "8.5rem", cell: ({ type }) => type, sort: ({ type }) => type },
   {
     key: "video",
-    title: "Video",
+    title: "About",
     width: "8.75rem",
-    cell: ({ video_id }) => (
-      <PageLink page="videos" search={{ id: video_id }}>
-        <code>{shortId(video_id)}</code>
-      </PageLink>
-    )
+    cell: ({ video_id }) =>
+      video_id === null ? (
+        <PageLink page="alerts" search={{ view: "firings" }}>
+          an alert
+        </PageLink>
+      ) : (
+        <PageLink page="videos" search={{ id: video_id }}>
+          <code>{shortId(video_id)}</code>
+        </PageLink>
+      )
   },
   { key: "url", title: "Receiver", width: "minmax(9rem, 1fr)", cell: ({ url }) => <span title={url}>{url}</span> },
   {

@@ -60,11 +60,17 @@ const Shown = ({ delivery }: { readonly delivery: Delivery }) => {
         </dd>
         <dt>Event</dt>
         <dd>{delivery.type}</dd>
-        <dt>Video</dt>
+        <dt>About</dt>
         <dd>
-          <PageLink page="videos" search={{ id: delivery.video_id }}>
-            {delivery.video_id}
-          </PageLink>
+          {delivery.video_id === null ? (
+            <PageLink page="alerts" search={{ view: "firings" }}>
+              an alert
+            </PageLink>
+          ) : (
+            <PageLink page="videos" search={{ id: delivery.video_id }}>
+              {delivery.video_id}
+            </PageLink>
+          )}
         </dd>
         <dt>Receiver</dt>
         <dd>{delivery.url}</dd>
