@@ -37,9 +37,10 @@ class StoredAlert extends Model.Class<StoredAlert>("Alert")({
   targetType: TargetType,
   url: Schema.String,
   enabled: Table.Bit,
-  /** Changes with each change by a request, so that an evaluation of the former rule is ignored. */
-  revision: Table.Whole,
-  /** When a process took the turn to evaluate it. */
+  /**
+   * When a process took the turn to evaluate it. 0 after a change of what is evaluated, so that what
+   * was measured of the former rule is ignored.
+   */
   checkedAt: Table.Whole,
   /** When it was last evaluated. */
   evaluatedAt: Table.nullable(Table.Whole),

@@ -141,7 +141,7 @@ export const make = Effect.gen(function* () {
       if (present.length >= maxPerOrganization) return yield* new TooManyAlerts({ organizationId })
       const now = yield* Clock.currentTimeMillis
       const id = yield* random.uuidV7()
-      const row = alerts.insert({ ...input, id, revision: 1, checkedAt: 0, createdAt: now, updatedAt: now })
+      const row = alerts.insert({ ...input, id, checkedAt: 0, createdAt: now, updatedAt: now })
       yield* sql`INSERT INTO alerts ${sql.insert(row)}`
       yield* sql.afterCommit(Effect.asVoid(changed.open))
       return yield* Effect.catchTag(find(organizationId, id), "AlertNotFound", Effect.die)
@@ -196,7 +196,6 @@ export const make = Effect.gen(function* () {
       const isReset = reason !== undefined || settings.enabled !== present.enabled
       const columns = alerts.update({
         ...settings,
-        revision: present.revision + 1,
         updatedAt: now,
         ...(isReset ? { firingId: null, endedSince: null, checkedAt: 0, lastValue: null, evaluatedAt: null } : {}),
         ...(isReset && present.firingId !== null ? { stateSince: now } : {})
@@ -295,8 +294,7 @@ export const make = Effect.gen(function* () {
   const evaluated = Effect.fn("AlertStore.evaluated")(
     function* (alert: Alert, measured: Measured | undefined) {
       yield* lock(alert.id)
-      const [row] = yield* sql`SELECT * FROM alerts WHERE id = ${alert.id} AND revision = ${alert.revision}
-        AND checked_at = ${alert.checkedAt}`
+      const [row] = yield* sql`SELECT * FROM alerts WHERE id = ${alert.id} AND checked_at = ${alert.checkedAt}`
       // It was changed, or another process has had a later turn.
       if (row === undefined) return
       const now = yield* Clock.currentTimeMillis

@@ -167,10 +167,15 @@ describe.each(databases)("AlertStore on $name", ({ create, layer }) => {
       expect(yield* store.takeDue(10)).toEqual([])
       yield* TestClock.adjust("1 second")
       expect(yield* other.takeDue(10)).toHaveLength(5)
-      yield* store.evaluated({ ...alert, firingId: null }, measured(3))
-      yield* store.update(input.organizationId, alert.id, (present) => Effect.succeed({ ...present, threshold: 4 }))
-      yield* other.evaluated({ ...alert, checkedAt: start + 60_000 }, measured(3))
-      expect(yield* Effect.provide(types, first)).toEqual(["alert.fired", "alert.resolved"])
+      const [, stale, changed] = taken
+      if (stale === undefined || changed === undefined) return yield* Effect.die(new Error("too few alerts"))
+      // The turn of the minute before, and a turn before the alert was changed.
+      yield* store.evaluated(stale, measured(3))
+      yield* store.update(input.organizationId, changed.id, (present) => Effect.succeed({ ...present, threshold: 4 }))
+      yield* other.evaluated({ ...changed, checkedAt: start + 60_000 }, measured(3))
+      expect(yield* Effect.provide(types, first)).toEqual(["alert.fired"])
+      yield* other.evaluated({ ...stale, checkedAt: start + 60_000 }, measured(3))
+      expect(yield* Effect.provide(types, first)).toEqual(["alert.fired", "alert.fired"])
     })
   )
 

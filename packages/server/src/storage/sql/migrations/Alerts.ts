@@ -23,7 +23,6 @@ export const migration = Effect.gen(function* () {
     target_type TEXT NOT NULL,
     url TEXT NOT NULL,
     enabled INTEGER NOT NULL,
-    revision INTEGER NOT NULL,
     checked_at BIGINT NOT NULL,
     evaluated_at BIGINT,
     last_value DOUBLE PRECISION,
