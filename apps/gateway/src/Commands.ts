@@ -1,5 +1,6 @@
 /** All commands of the executable. */
 import { Command } from "effect/cli"
+import * as Alerts from "./commands/Alerts.ts"
 import * as Backup from "./commands/Backup.ts"
 import * as Byok from "./commands/Byok.ts"
 import * as Console from "./commands/Console.ts"
@@ -31,6 +32,7 @@ export const command = Program.root.pipe(
     Requests.command,
     Videos.command,
     Webhooks.command,
+    Alerts.command,
     Console.command,
     Reconcile.command,
     Byok.command,

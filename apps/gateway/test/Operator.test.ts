@@ -181,6 +181,16 @@ describe("the commands of an operator", () => {
       expect(await json("webhooks", "show", event)).toMatchObject({ data: { id: event } })
       expect(await json("webhooks", "redeliver", event)).toMatchObject({ data: { id: event } })
       expect(Created(await json("keys", "rotate", hash)).key).toMatch(/^mg_sk_/)
+      const watch = ["--kind", "key_expires", "--threshold", "5", "--key", hash.slice(0, 12)]
+      const target = ["--target-type", "slack", "--target-url", "https://hooks.example/T0/secret"]
+      const { id: alert } = Data(await json("alerts", "create", "--name", name, ...watch, ...target)).data
+      expect(await json("alerts", "show", alert)).toMatchObject({
+        data: { kind: "key_expires", threshold: 5, key_hash: hash, target: { url: "https://hooks.example" } }
+      })
+      expect(Named(await json("alerts", "list")).data.map((each) => each.name)).toContain(name)
+      expect(await json("alerts", "test", alert)).toMatchObject({ data: { type: "alert.test", status: "pending" } })
+      expect(List(await json("alerts", "firings")).data).toEqual([])
+      expect(await json("alerts", "delete", alert)).toEqual({ deleted: true, id: alert })
       await json("keys", "revoke", hash)
       const renamed = ["--slug", `${name}-2`, "--callback-url", "https://a.example/x", "--file-shape", "compat_a"]
       const workspace = { name: "A team", default_callback_url: "https://a.example/x", file_shape: "compat_a" }
