@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useState } from "react"
 import { call } from "../api/call.ts"
 import type { Query } from "../api/Contract.ts"
 import { usePages, useSessionState } from "../api/hooks.ts"
+import { base } from "../api/http.ts"
 import { csv, download } from "../parts/csv.ts"
 import { FilterSelect, FilterText } from "../parts/Filter.tsx"
 import { count } from "../parts/format.ts"
@@ -157,7 +158,7 @@ const AuditLog = () => {
                 </button>
               )}
               <code>
-                curl {"<gateway>"}/api/v1/audit -H "Authorization: Bearer {"<management key>"}"
+                curl {new URL("../api/v1/audit", base).href} -H "Authorization: Bearer &lt;management key&gt;"
               </code>
             </Empty>
           ) : (

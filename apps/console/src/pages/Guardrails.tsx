@@ -30,7 +30,7 @@ const Guardrails = (): ReactNode => {
     <>
       <div className="bar">
         <p className="hint">What groups of keys may spend together, and which models and providers they may use.</p>
-        <span className="end">{create}</span>
+        {guardrails.total !== 0 && <span className="end">{create}</span>}
       </div>
       <Loaded value={guardrails} what="The guardrails" rows={8}>
         {() =>

@@ -67,7 +67,7 @@ const Keys = (): ReactNode => {
           checked={search.disabled !== "hide"}
           onChange={(shown) => void set({ disabled: shown ? undefined : "hide" })}
         />
-        <span className="end">{create}</span>
+        {(keys.total !== 0 || search.q !== undefined) && <span className="end">{create}</span>}
       </div>
       <Loaded value={keys} what="The keys" rows={12}>
         {() =>

@@ -25,6 +25,9 @@ export const actions = {
   deleteDestination: "Deleted a destination",
   rotateWebhookSecret: "Made a new webhook secret",
   redeliverWebhook: "Sent a webhook again",
+  createAlert: "Created an alert",
+  updateAlert: "Changed an alert",
+  deleteAlert: "Deleted an alert",
   settleReservation: "Settled a reservation",
   dismissReservation: "Dismissed a reservation"
 } as const satisfies { readonly [Name in OperationName]?: string }
