@@ -49,9 +49,9 @@ it("the word at a time is the last that has begun", () => {
   expect([-1, 0, 0.45, 0.5, 2, 3, 99].map((time) => wordAt(list, time))).toEqual([-1, 0, 0, 1, 1, 2, 3])
 })
 
-it("captions are short enough to read", () => {
-  const many = Array.from({ length: 60 }, (_, at) => word(`word${at}`, at * 0.3, at * 0.3 + 0.2))
-  const made = cues(paragraphs({ text: "", words: many, segments: [{ text: "long", start: 0, end: 18 }] }))
+it.each([0.3, 1])("captions are short enough to read, with a word every %s seconds", (every) => {
+  const many = Array.from({ length: 60 }, (_, at) => word(`word${at}`, at * every, at * every + 0.2))
+  const made = cues(paragraphs({ text: "", words: many, segments: [{ text: "long", start: 0, end: 60 * every }] }))
   expect(made.length).toBeGreaterThan(3)
   for (const { end, start, text } of made) {
     expect(text.length).toBeLessThanOrEqual(84)
