@@ -20,13 +20,18 @@ export const HistoryList = ({ onOpen }: { readonly onOpen: (selection: Selection
     read()
     return History.subscribe(read)
   }, [])
+  const change = (on: boolean) => {
+    // Storage answers later.
+    setOn(on)
+    void History.set(on)
+  }
   const shown = isLong ? entries : entries.slice(0, shownAtOnce)
   return (
     <section className="card" aria-label="History">
       <div className="bar">
         <h2>History</h2>
         <span className="end">
-          <CheckField label="Keep runs in this browser" checked={isOn} onChange={(on) => void History.set(on)} />
+          <CheckField label="Keep runs in this browser" checked={isOn} onChange={change} />
         </span>
       </div>
       {entries.length === 0 ? (
