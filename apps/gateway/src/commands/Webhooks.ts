@@ -1,6 +1,5 @@
-/** `model-gateway webhooks`: the deliveries of the events of video jobs. */
-import { EventType } from "@model-gateway/core/Webhook"
-import { type Delivery, DeliveryStatus } from "@model-gateway/core/Webhooks"
+/** `model-gateway webhooks`: the deliveries of the events of video jobs and of alerts. */
+import { type Delivery, DeliveryStatus, DeliveryType } from "@model-gateway/core/Webhooks"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as Listed from "../Listed.ts"
@@ -21,7 +20,7 @@ const list = Operator.command(
       Flag.withDescription("Only deliveries in this state. Default: all"),
       Flag.optional
     ),
-    type: Flag.Literals("type", EventType.literals).pipe(
+    type: Flag.Literals("type", DeliveryType.literals).pipe(
       Flag.withDescription("Only events of this type. Default: all"),
       Flag.optional
     ),
@@ -53,7 +52,7 @@ const list = Operator.command(
     })
   })
 ).pipe(
-  Command.withDescription("List the deliveries of the events of video jobs, newest first"),
+  Command.withDescription("List the deliveries of the events of video jobs and of alerts, newest first"),
   Command.withExamples([{ command: "model-gateway webhooks list --status failed", description: "What was given up" }])
 )
 
