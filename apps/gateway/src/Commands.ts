@@ -1,6 +1,7 @@
 /** All commands of the executable. */
 import { Command } from "effect/cli"
 import * as Alerts from "./commands/Alerts.ts"
+import * as Audit from "./commands/Audit.ts"
 import * as Backup from "./commands/Backup.ts"
 import * as Byok from "./commands/Byok.ts"
 import * as Console from "./commands/Console.ts"
@@ -33,6 +34,7 @@ export const command = Program.root.pipe(
     Videos.command,
     Webhooks.command,
     Alerts.command,
+    Audit.command,
     Console.command,
     Reconcile.command,
     Byok.command,

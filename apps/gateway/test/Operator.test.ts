@@ -107,6 +107,10 @@ describe("the commands of an operator", () => {
     expect(await both("requests", "rejected", "--status", "404", "--key", key)).toMatchObject({ data: [refused] })
     expect(await both("requests", "list", "--status", "expired")).toEqual({ data: [] })
     expect(await both("keys", "list")).toMatchObject({ data: [{}, {}] })
+    const names = (listed: unknown) => Named(listed).data.map(({ name }) => name)
+    expect(names(await both("keys", "list", "--search", "MANAGEMENT"))).toEqual(["First management key"])
+    expect(names(await both("keys", "list", "--sort", "name"))).toEqual(["First key", "First management key"])
+    expect(await both("keys", "list", "--search", "nothing")).toEqual({ data: [] })
     expect(await both("keys", "show", key)).toMatchObject({ data: { name: "First key" } })
     expect(await both("workspaces", "list")).toMatchObject({ data: [{ slug: "default", is_default: true }] })
     expect(await both("workspaces", "show", "default")).toMatchObject({ data: { slug: "default" } })
@@ -163,6 +167,10 @@ describe("the commands of an operator", () => {
         data: { limit_usd: 1, allowed_models: ["a/*", "b"], allowed_providers: null }
       })
       const { id } = Data(guardrail).data
+      const changes = await json("audit", "list", "--target", hash, "--action", "updateKey", "--limit", "1")
+      expect(changes).toMatchObject({ data: [{ target_kind: "key", target_id: hash, after: { is_free_tier: true } }] })
+      expect((await at("audit", "list", "--target", hash)).stdout).toMatch(/updateKey .*key [\da-f]{16} .*"CI"/)
+      expect(await json("audit", "list", "--to", "2020-01-01")).toEqual({ data: [] })
       const other = ["--limit-reset", "weekly", "--ignore-models", "c", "--unset", "allow-models"]
       expect(await json("guardrails", "update", id, ...other)).toMatchObject({
         data: { name, limit_usd: 1, reset_interval: "weekly", allowed_models: null, ignored_models: ["c"] }

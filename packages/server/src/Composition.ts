@@ -203,7 +203,8 @@ class OperatorApi extends HttpApi.make("model-gateway")
     GatewayApi.DestinationsGroup,
     GatewayApi.AlertsGroup,
     GatewayApi.GenerationsGroup,
-    GatewayApi.ActivityGroup
+    GatewayApi.ActivityGroup,
+    GatewayApi.AuditGroup
   )
   .prefix("/api/v1") {}
 

@@ -55,7 +55,7 @@ export const layerStores: (
 /**
  * The management operations of the service over the HTTP server in the context, for an operator's
  * tools: keys, workspaces, guardrails, credits, provider keys, webhooks, broadcast destinations,
- * video jobs, the request log and the activity. It does no background work.
+ * video jobs, the request log, the activity and the audit log. It does no background work.
  *
  * No key is checked: every request has the permissions of a management key of the first
  * organization. So serve it to this process only, never to a network.

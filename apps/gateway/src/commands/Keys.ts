@@ -1,7 +1,7 @@
 /** `model-gateway keys`: manages API keys. */
 import { LimitReset } from "@model-gateway/core/CurrentKey"
 import { Name, Role } from "@model-gateway/core/Identifiers"
-import type { Key } from "@model-gateway/core/Keys"
+import { type Key, KeySort, type ListOptions } from "@model-gateway/core/Keys"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as KeyFormat from "@model-gateway/server/KeyFormat"
 import { Clock, Console, Effect, Option, Redacted, Result, Schema } from "effect"
@@ -178,12 +178,10 @@ const create = Operator.command(
   ])
 )
 
-/** All keys of a workspace, or of all workspaces, newest first. */
-export const allOf = Effect.fnUntraced(function* (workspaceId: string | undefined) {
+/** All keys that the options select, newest first by default. */
+export const allOf = Effect.fnUntraced(function* (options: Pick<ListOptions, "workspace_id" | "search" | "sort">) {
   const { gateway } = yield* Operator.Target
-  return yield* Operator.all((page) =>
-    gateway.listKeys({ ...page, workspace_id: workspaceId, include_disabled: true, limit: 1000 })
-  )
+  return yield* Operator.all((page) => gateway.listKeys({ ...page, ...options, include_disabled: true, limit: 1000 }))
 })
 
 const list = Operator.command(
@@ -192,10 +190,28 @@ const list = Operator.command(
     workspace: Operator.workspaceFlag.pipe(
       Flag.withDescription("List only the keys of this workspace: its slug or id. Default: those of all workspaces"),
       Flag.optional
+    ),
+    search: Flag.String("search").pipe(
+      Flag.withMetavar("text"),
+      Flag.withDescription(
+        "List only keys with this text in their name or label, among the newest 10000, in upper or lower case. Default: all"
+      ),
+      Flag.filter(Schema.is(Name), () => "Expected 1 to 256 characters"),
+      Flag.optional
+    ),
+    sort: Flag.Literals("sort", KeySort.literals).pipe(
+      Flag.withDescription(
+        "Order: the newest, by name, the one with the greatest use, or the one used last. All but created list the newest 10000 keys only. Default: created"
+      ),
+      Flag.withDefault("created" as const)
     )
   },
-  Effect.fn("keys list")(function* ({ workspace }) {
-    const keys = yield* allOf(yield* Operator.optionalWorkspaceId(workspace))
+  Effect.fn("keys list")(function* ({ search, sort, workspace }) {
+    const keys = yield* allOf({
+      workspace_id: yield* Operator.optionalWorkspaceId(workspace),
+      search: Option.getOrUndefined(search),
+      sort
+    })
     const slugOf = yield* Operator.slugs
     const now = yield* Clock.currentTimeMillis
     return Listed.answer(keys, "There are no keys. Create one with model-gateway keys create.", {
@@ -211,9 +227,10 @@ const list = Operator.command(
     })
   })
 ).pipe(
-  Command.withDescription("List the keys, newest first. USED and LIMIT are in credits. 1 credit is 1 USD"),
+  Command.withDescription("List the keys, newest first by default. USED and LIMIT are in credits. 1 credit is 1 USD"),
   Command.withExamples([
-    { command: "model-gateway keys list --workspace search-team", description: "The keys of one workspace" }
+    { command: "model-gateway keys list --workspace search-team", description: "The keys of one workspace" },
+    { command: "model-gateway keys list --search intern --sort usage", description: "Which of these keys spent most" }
   ])
 )
 
@@ -237,7 +254,7 @@ export const find = Effect.fnUntraced(function* (text: string) {
     const { gateway } = yield* Operator.Target
     return yield* orMissing(gateway.getKey(hash))
   }
-  const [key, another] = (yield* allOf(undefined)).filter((each) => each.hash.startsWith(hash))
+  const [key, another] = (yield* allOf({})).filter((each) => each.hash.startsWith(hash))
   if (key === undefined) return yield* new Failure({ message: "There is no such key." })
   if (another !== undefined) {
     return yield* new Failure({ message: `Several keys have a hash that begins with ${hash}. Give more of it.` })

@@ -63,7 +63,7 @@ const groupOf = {
 
 /** The usage of keys, which their records have. */
 const byKey = Effect.fnUntraced(function* (workspaceId: string | undefined) {
-  const keys = yield* Keys.allOf(workspaceId)
+  const keys = yield* Keys.allOf({ workspace_id: workspaceId })
   return {
     json: {
       data: keys.map(({ byok_usage, hash, name, usage, usage_daily, usage_monthly, usage_weekly, workspace_id }) => ({
