@@ -6,6 +6,15 @@ export default defineConfig({
   root: "src",
   // The service may be below any path.
   base: "./",
+  // The components and libraries are written for React. Preact runs them in a fifth of its size.
+  resolve: {
+    alias: {
+      "react-dom/client": "preact/compat/client",
+      "react-dom": "preact/compat",
+      "react/jsx-runtime": "preact/jsx-runtime",
+      react: "preact/compat"
+    }
+  },
   build: {
     outDir: "../dist/web",
     emptyOutDir: true,
@@ -15,7 +24,7 @@ export default defineConfig({
     // The benchmark of sizes reads it.
     manifest: true,
     rolldownOptions: {
-      checks: { pluginTimings: false },
+      checks: { bundlerTimings: false },
       input: ["src/console/index.html", "src/play.html"],
       // Libraries mark their code for servers that render React. There is none here.
       onLog: (level, log, handle) => {

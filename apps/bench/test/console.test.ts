@@ -55,3 +55,8 @@ it("counts what a page loads, once, and compressed where it is sent so", () => {
     { name: "playground: with Rerank", bytes: 400_000 + 2 + 130 + 3, bound: 70_000 }
   ])
 })
+
+it("no page that is built is above its bound", () => {
+  const built = join(import.meta.dirname, "../../console/dist/web")
+  expect(measure(built).filter(({ bound, bytes }) => bound !== undefined && bytes > bound)).toEqual([])
+})
