@@ -117,9 +117,10 @@ const make = Effect.gen(function* () {
     switch (session.kind) {
       case "proxy": {
         const user = proxyUserOf(request)
-        return user !== undefined && proxyActor(user) === session.actor
-          ? undefined
-          : "the proxy in front of the gateway names another user"
+        if (user === undefined || proxyActor(user) !== session.actor) {
+          return "the proxy in front of the gateway names another user"
+        }
+        return user.role === session.role ? undefined : "the proxy in front of the gateway names another role"
       }
       case "oidc":
         return openIdConnect === undefined ? "the provider of identities was switched off" : undefined

@@ -26,9 +26,15 @@ it.layer(layer(loopback, undefined, undefined, { proxy }), { excludeTestServices
       })
     )
 
-    it.effect("ends when the proxy names another user, or none", () =>
+    it.effect("ends when the proxy names another user or role, or none", () =>
       Effect.gen(function* () {
-        for (const headers of [user("grace"), {}]) {
+        for (const headers of [
+          user("grace"),
+          {},
+          user("ada", "viewer"),
+          user("ada", "admin"),
+          { "x-forwarded-user": "ada" }
+        ]) {
           const cookie = cookieOf(yield* page("/console/session", { body: { proxy: true }, headers: user("ada") }))
           const answer = yield* page("/console/api/keys", { cookie, headers })
           expect(failureOf(answer)).toMatchObject({ status: 401, reason: "session_ended" })
