@@ -233,7 +233,7 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
         allowed: "the name of a claim",
         default: undefined,
         description:
-          "Claim with slugs or ids of the workspaces that a viewer or operator is restricted to. A person without the claim is not restricted"
+          "Claim with slugs or ids of the workspaces that a viewer or operator is restricted to. With this setting, one without the claim cannot sign in. It is read from the ID token or, if it is not there, from the user information"
       })
     },
     /** Sign-in by a proxy that has authenticated the user. */

@@ -99,7 +99,8 @@ export const resume = async (): Promise<void> => {
 /** What the page is told by one word if a sign-in at a provider of identities fails. */
 const problems: Readonly<Record<string, string>> = {
   no_role: "Your account has no role for the console. Ask who operates the gateway: its log says what is missing",
-  no_workspace: "Your account may manage some workspaces only, and the gateway has none of these",
+  no_workspace:
+    "Your account names no workspace that the gateway has. Ask who operates the gateway: its log says what is missing",
   sign_in_expired: "The sign-in took too long, or began in another browser. Begin again",
   sign_in_failed: "The provider of identities did not confirm the sign-in. Begin again",
   unavailable: "The provider of identities does not answer as expected. The log of the gateway says why"

@@ -23,7 +23,10 @@ export interface Options {
   readonly scopes: string
   /** The claim with the role, or with several of which the highest counts. */
   readonly roleClaim: string
-  /** The claim with slugs or ids of workspaces. Undefined: nobody is restricted. */
+  /**
+   * The claim with slugs or ids of workspaces, which all but admins need. Undefined: nobody is
+   * restricted.
+   */
   readonly workspacesClaim?: string | undefined
   /** The name of the provider, for the button. */
   readonly name: string
@@ -65,8 +68,8 @@ const failed = (reason: string) =>
     }
   })
 
-const forbidden = (reason: string) =>
-  new Forbidden({ error: { message: `${phrases[403]}: ${reason}`, metadata: { reason: "no_role" } } })
+const forbidden = (message: string, reason: "no_role" | "no_workspace" = "no_role") =>
+  new Forbidden({ error: { message: `${phrases[403]}: ${message}`, metadata: { reason } } })
 
 type Claims = Readonly<Record<string, unknown>>
 
@@ -80,13 +83,13 @@ const textsOf = (value: unknown): ReadonlyArray<string> =>
 
 /** The claim of a name, which may lead into objects: `realm_access.roles`. */
 const claimOf = (claims: Claims, name: string): unknown => {
-  if (name in claims) return claims[name]
+  if (Object.hasOwn(claims, name)) return claims[name] ?? undefined
   let value: unknown = claims
   for (const part of name.split(".")) {
-    if (typeof value !== "object" || value === null) return undefined
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return undefined
     value = Reflect.get(value, part)
   }
-  return value
+  return value ?? undefined
 }
 
 const highest = (texts: ReadonlyArray<string>): Role | undefined =>
@@ -106,17 +109,26 @@ const labelOf = (claims: Claims, subject: string): string => {
 }
 
 /** Who the claims describe, and what they may do. */
-const identityOf = Effect.fnUntraced(function* (claims: Claims, subject: string, options: Options) {
+const identityOf = Effect.fnUntraced(function* (token: Claims, further: Claims, subject: string, options: Options) {
   const { roleClaim, workspacesClaim } = options
-  const role = highest(textsOf(claimOf(claims, roleClaim)))
+  const claims = { ...further, ...token }
+  const find = (name: string) => claimOf(token, name) ?? claimOf(further, name)
+  const role = highest(textsOf(find(roleClaim)))
   if (role === undefined) {
     return yield* forbidden(
       `${labelOf(claims, subject)} has no role for the console. The claim ${roleClaim} needs one of ${Role.literals.join(", ")}`
     )
   }
-  const restriction = workspacesClaim === undefined ? undefined : claimOf(claims, workspacesClaim)
+  const restriction = workspacesClaim === undefined ? undefined : find(workspacesClaim)
   if (restriction !== undefined && role === "admin") {
     return yield* forbidden(`an admin manages all workspaces, and the claim ${workspacesClaim} restricts to some`)
+  }
+  // A provider may leave out a list that is long. Then nobody knows what the person may see.
+  if (restriction === undefined && workspacesClaim !== undefined && role !== "admin") {
+    return yield* forbidden(
+      `${labelOf(claims, subject)} has no workspace. Who is no admin needs the claim ${workspacesClaim}, with slugs or ids of workspaces`,
+      "no_workspace"
+    )
   }
   const identity: Identity = {
     subject,
@@ -214,15 +226,18 @@ export const make = (options: Options) => {
     if (authenticatedAt !== undefined && (yield* Clock.currentTimeMillis) / 1000 - authenticatedAt > maxAge + 60) {
       return yield* failed("you signed in at the provider of identities too long ago")
     }
-    if (claimOf(claims, options.roleClaim) !== undefined || config.serverMetadata().userinfo_endpoint === undefined) {
-      return yield* identityOf(claims, claims.sub, options)
+    const { roleClaim, workspacesClaim } = options
+    const needed = [roleClaim, ...(workspacesClaim === undefined ? [] : [workspacesClaim])]
+    const isComplete = needed.every((name) => claimOf(claims, name) !== undefined)
+    if (isComplete || config.serverMetadata().userinfo_endpoint === undefined) {
+      return yield* identityOf(claims, {}, claims.sub, options)
     }
     // Some providers have claims there only.
     const further = yield* Effect.mapError(
       ask("The user information of a sign-in", () => client.fetchUserInfo(config, tokens.access_token, claims.sub)),
       () => unavailable
     )
-    return yield* identityOf({ ...further, ...claims }, claims.sub, options)
+    return yield* identityOf(claims, further, claims.sub, options)
   })
 
   return { begin, finish, name: options.name }

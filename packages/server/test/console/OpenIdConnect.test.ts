@@ -11,10 +11,19 @@ const origin = "https://gateway.example"
 const redirectUri = `${origin}/console/session/openid-connect/callback`
 
 const people: TestProvider.People = {
-  ada: { name: "Ada Lovelace", email: "ada@example.com", role: ["staff", "operator", "viewer"] },
+  ada: {
+    name: "Ada Lovelace",
+    email: "ada@example.com",
+    role: ["staff", "operator", "viewer"],
+    position: "viewer",
+    workspaces: ["default"]
+  },
   grace: { name: "Grace", role: "viewer", workspaces: ["default", "nowhere"] },
   alan: { name: "Alan", role: "staff" },
   edsger: { name: "Edsger", role: "admin", workspaces: ["default"] },
+  radia: { name: "Radia", role: "admin" },
+  donald: { name: "Donald", role: "viewer" },
+  tony: { name: "Tony", role: "operator", workspaces: null },
   barbara: { name: "Barbara", role: "viewer", workspaces: ["nowhere"] }
 }
 
@@ -114,6 +123,7 @@ it.layer(layer(), { excludeTestServices: true })("a sign-in by OpenID Connect", 
 
   it.effect("gives a person the role of the claim, and the records the person's name", () =>
     Effect.gen(function* () {
+      const { workspace } = yield* TestGateway
       const answer = yield* signInAs("ada")
       expect([answer.status, answer.headers.location]).toEqual([303, "../../"])
       const [cookie = "", cleared] = answer.headers["set-cookie"] ?? []
@@ -124,7 +134,7 @@ it.layer(layer(), { excludeTestServices: true })("a sign-in by OpenID Connect", 
         kind: "oidc",
         label: "Ada Lovelace (ada@example.com)",
         role: "operator",
-        workspace_ids: null
+        workspace_ids: [workspace.id]
       })
       const headers = { host: new URL(origin).host, origin }
       const made = yield* page("/console/api/keys", { cookie: token, headers, body: { name: "k" } })
@@ -146,6 +156,13 @@ it.layer(layer(), { excludeTestServices: true })("a sign-in by OpenID Connect", 
     })
   )
 
+  it.effect("restricts no admin, who needs no workspaces", () =>
+    Effect.gen(function* () {
+      const [cookie = ""] = cookiesOf((yield* signInAs("radia")).headers)
+      expect(JSON.parse((yield* session(cookie)).text)).toMatchObject({ role: "admin", workspace_ids: null })
+    })
+  )
+
   it.effect("leads to the page with a reason if the person may not, or has not signed in", () =>
     Effect.gen(function* () {
       const problemOf = (answer: { readonly headers: { readonly location?: string | undefined } }) =>
@@ -153,6 +170,8 @@ it.layer(layer(), { excludeTestServices: true })("a sign-in by OpenID Connect", 
       expect(problemOf(yield* signInAs("alan"))).toBe("../../#problem=no_role")
       expect(problemOf(yield* signInAs("edsger"))).toBe("../../#problem=no_role")
       expect(problemOf(yield* signInAs("barbara"))).toBe("../../#problem=no_workspace")
+      expect(problemOf(yield* signInAs("donald"))).toBe("../../#problem=no_workspace")
+      expect(problemOf(yield* signInAs("tony"))).toBe("../../#problem=no_workspace")
       const { leave, signIn } = yield* Identities
       const { cookies, url } = yield* begin
       expect(problemOf(yield* goBack(yield* leave(url), cookies))).toBe("../../#problem=sign_in_failed")
@@ -171,6 +190,18 @@ it.layer(layer(), { excludeTestServices: true })("a sign-in by OpenID Connect", 
     })
   )
 })
+
+it.layer(layer({ roleClaim: "position", workspacesClaim: undefined }), { excludeTestServices: true })(
+  "a role in the user information only",
+  (it) => {
+    it.effect("counts, and without a claim for workspaces nobody is restricted", () =>
+      Effect.gen(function* () {
+        const [cookie = ""] = cookiesOf((yield* signInAs("ada")).headers)
+        expect(JSON.parse((yield* session(cookie)).text)).toMatchObject({ role: "viewer", workspace_ids: null })
+      })
+    )
+  }
+)
 
 it.layer(layer({ issuer: "http://127.0.0.1:1" }), { excludeTestServices: true })("without its provider", (it) => {
   it.effect("leads to the page, and a key still signs in", () =>

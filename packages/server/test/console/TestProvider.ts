@@ -85,7 +85,8 @@ export const make = (people: People, redirectUri: string) =>
         }
       ],
       cookies: { keys: ["a key of a test"] },
-      claims: { openid: ["sub"], profile: ["name", "role", "workspaces"], email: ["email"] },
+      // The ID token has those of `openid` only.
+      claims: { openid: ["sub", "role"], profile: ["name", "position", "workspaces"], email: ["email"] },
       findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...people[id] }) })
     })
     provider.on("server_error", (_context, error) => {
