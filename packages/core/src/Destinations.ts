@@ -446,6 +446,7 @@ const exampleDestination = () => ({
  */
 export const createDestinationOperation = Operation.make("createDestination", "POST", "/observability/destinations", {
   access: "management key",
+  needsRecentSignIn: true,
   success: CreateResponse.annotate({ httpApiStatus: 201 }),
   error: managementErrors
 })

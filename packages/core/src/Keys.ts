@@ -713,6 +713,7 @@ export const updateKeyOperation = Operation.make("updateKey", "PATCH", "/keys/:h
   access: "management key",
   role: "operator",
   scope: "workspace",
+  needsRecentSignIn: true,
   success: DecodedResponse,
   error: managementErrors
 })

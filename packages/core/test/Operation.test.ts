@@ -125,11 +125,19 @@ describe("the traits of the operations", () => {
     )
   })
 
-  it("ask the console for a recent sign-in before a secret is shown, credits are added or something is deleted", () => {
+  it("ask the console for a recent sign-in before a secret is shown, a key changes, credits are added or something is deleted", () => {
     const needing = names(({ operation }) => operation.needsRecentSignIn)
     const deleting = names(({ endpoint }) => endpoint.method === "DELETE")
     expect(inAnyOrder(needing)).toEqual(
-      inAnyOrder(["createKey", "rotateKey", "rotateWebhookSecret", "addCredits", ...deleting])
+      inAnyOrder([
+        "createKey",
+        "updateKey",
+        "rotateKey",
+        "createDestination",
+        "rotateWebhookSecret",
+        "addCredits",
+        ...deleting
+      ])
     )
     // It answers with a 403.
     for (const { endpoint, operation } of declared.filter(({ operation }) => operation.needsRecentSignIn)) {

@@ -3,7 +3,7 @@ import { Effect, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { ConsoleLinks } from "../../src/console/ConsoleLinks.ts"
-import { envelopeOf, post } from "../TestEnvelope.ts"
+import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
 import { cookieOf, failureOf, page, pageHeaders, signIn } from "./TestConsole.ts"
 
@@ -249,6 +249,10 @@ it.layer(layer({ wireNames: "openrouter", corsOrigins: ["https://app.example"] }
       const first = yield* create(cookie)
       expect((yield* create(cookie)).text).toBe(first.text)
       expect(first.status).toBe(201)
+      // The secret in the answer is derived from the session.
+      const other = yield* create(yield* signIn({ key }))
+      expect([other.status, issuePaths(other)]).toEqual([400, ["idempotency-key"]])
+      expect(other.text).toContain("the first request was not part of this sign-in to the console")
     })
   )
 
@@ -293,16 +297,19 @@ it.layer(layer({ wireNames: "openrouter", corsOrigins: ["https://app.example"] }
     })
   )
 
-  it.effect("must be recent where a secret is shown, credits are added or something is deleted", () =>
+  it.effect("must be recent where a secret is shown, a key changes, credits are added or something is deleted", () =>
     Effect.gen(function* () {
       const { managementKey: key, workspace } = yield* TestGateway
       const sql = yield* SqlClient
       let cookie = yield* signIn({ key })
       const created = yield* page("/console/api/keys", { cookie, body: { name: "k" } })
       const { hash } = Schema.decodeUnknownSync(Created)(created.text).data
+      const destination = { type: "webhook", name: "d", config: { url: "https://hook.example/" } }
       const dangerous = [
         ["POST", "/keys", { name: "l" }],
+        ["PATCH", `/keys/${hash}`, { limit: null }],
         ["POST", `/keys/${hash}/rotate`, {}],
+        ["POST", "/observability/destinations", destination],
         ["POST", `/workspaces/${workspace.id}/credits`, { amount: 1 }],
         ["DELETE", `/keys/${hash}`, undefined]
       ] as const
@@ -313,7 +320,8 @@ it.layer(layer({ wireNames: "openrouter", corsOrigins: ["https://app.example"] }
         expect([each, failureOf(yield* send(each))]).toMatchObject([each, { status: 403, reason: "reauthenticate" }])
       }
       // What can be undone does not ask.
-      const renamed = yield* page(`/console/api/keys/${hash}`, { method: "PATCH", cookie, body: { name: "m" } })
+      const body = { description: "d" }
+      const renamed = yield* page(`/console/api/workspaces/${workspace.id}`, { method: "PATCH", cookie, body })
       expect(renamed.status).toBe(200)
       const renewed = yield* page("/console/session", { cookie, body: { key } })
       cookie = cookieOf(renewed)
