@@ -17,6 +17,7 @@ import { Idempotency } from "../admission/Idempotency.ts"
 import * as IdempotentRequest from "../admission/IdempotentRequest.ts"
 import { orUnavailable } from "../http/Failures.ts"
 import * as Audited from "../audit/Audited.ts"
+import * as RequestContext from "../http/RequestContext.ts"
 import * as RequestServices from "../http/RequestServices.ts"
 import * as Change from "../internal/Change.ts"
 import { invalid } from "../internal/Issues.ts"
@@ -184,9 +185,14 @@ const ofOtherSecret = invalidField(
   "Expected the secret of this key that the first request was sent with: only with it can the secret in the answer be shown again"
 )
 
+const ofOtherSignIn = invalidField(
+  "idempotency-key",
+  "Expected a new value: the first request was not part of this sign-in to the console, so the secret in its answer cannot be shown again. Rotate the key to get another one"
+)
+
 /**
  * The secret text in a stored answer. Fails if the caller's key was rotated since, and the request
- * is sent with another secret than the first one.
+ * is sent with another secret than the first one, or if it is of another session of the console.
  */
 const restored = Effect.fnUntraced(function* (
   token: Redacted.Redacted<string>,
@@ -197,7 +203,9 @@ const restored = Effect.fnUntraced(function* (
   }: { readonly data: typeof Keys.Key.Type; readonly salt: string; readonly secretHash: string }
 ) {
   const { hash, key } = yield* DerivedKey.make(token, salt, kindOf(data.is_management_key))
-  return hash === secretHash ? Redacted.value(key) : yield* ofOtherSecret
+  if (hash === secretHash) return Redacted.value(key)
+  const record = yield* RequestContext.current
+  return yield* record?.session === undefined ? ofOtherSecret : ofOtherSignIn
 })
 
 const kindOf = (isManagement: boolean | undefined) => (isManagement === true ? "management" : "ordinary")
