@@ -5,7 +5,10 @@ import { Failure } from "./Failure.ts"
 import type * as LoadSettings from "./LoadSettings.ts"
 import * as Settings from "./Settings.ts"
 
-/** Fails if a setting lacks another one that it needs. */
+/** Whether a browser keeps the cookie of a session without HTTPS, as the console decides it. */
+const isThisMachine = (host: string): boolean => /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(host)
+
+/** Fails if a setting lacks another one that it needs, or contradicts it. */
 export const check = Effect.fnUntraced(function* (
   { sourceOf }: LoadSettings.Loaded,
   { console }: LoadSettings.Ready,
@@ -20,6 +23,14 @@ export const check = Effect.fnUntraced(function* (
   if (oidc.issuer !== undefined && missing.length > 0) {
     const names = missing.map(({ name }) => `--${name}`).join(" and ")
     return yield* new Failure({ message: `${sourceOf(declared.oidc.issuer)} needs ${names}.` })
+  }
+  if (oidc.issuer !== undefined && publicUrl !== undefined) {
+    const { hostname, protocol } = new URL(publicUrl)
+    if (protocol === "http:" && !isThisMachine(hostname)) {
+      return yield* new Failure({
+        message: `${sourceOf(declared.publicUrl)} must be an https URL, except at localhost: a browser would not keep a sign-in by --${declared.oidc.issuer.name}.`
+      })
+    }
   }
   if (proxy.userHeader !== undefined && trustedProxies.length === 0) {
     return yield* new Failure({

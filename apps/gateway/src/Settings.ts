@@ -190,7 +190,7 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
       allowed: "an http or https URL without a path, such as https://gateway.example",
       default: undefined,
       description:
-        "URL of the gateway as browsers see it, for one-time links to the console and for OpenID Connect. Without it, links have http:// (https:// with tls-cert) and the host and port"
+        "URL of the gateway as browsers see it, for one-time links to the console and for OpenID Connect, which needs https except at localhost. Without it, links have http:// (https:// with tls-cert) and the host and port"
     }),
     /** Sign-in by a provider of identities. */
     oidc: {

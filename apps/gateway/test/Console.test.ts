@@ -75,6 +75,10 @@ it("serve refuses a console that people cannot sign in to as the settings say", 
   expect(await refused("--console-oidc-issuer", "https://login.example")).toContain(
     "--console-oidc-issuer needs --console-oidc-client-id and --console-public-url."
   )
+  const oidc = ["--console-oidc-issuer", "https://login.example", "--console-oidc-client-id", "gateway"]
+  expect(await refused(...oidc, "--console-public-url", "http://gateway.example")).toContain(
+    "--console-public-url must be an https URL, except at localhost: a browser would not keep a sign-in by --console-oidc-issuer."
+  )
   expect(await refused("--console-proxy-user-header", "x-forwarded-user")).toContain(
     "--console-proxy-user-header needs --trusted-proxies: the header is believed of these only."
   )
