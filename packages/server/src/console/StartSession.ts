@@ -65,7 +65,8 @@ export const make = Effect.gen(function* () {
 
   /**
    * Starts a session. That of the browser before it ends, so that a token that was copied is of no
-   * use any more.
+   * use any more. Not so after OpenID Connect: with the provider's link, the browser does not send
+   * the cookie of a session. The former one then ends when it is idle, or too old.
    */
   const start = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, input: NewSession) {
     const former = SessionCookie.read(request)
