@@ -29,7 +29,14 @@ export const layer = (options?: {
       const write = Effect.suspend(() => {
         const uses = waiting
         waiting = new Map()
-        return uses.size === 0 ? Effect.void : keys.used(uses)
+        if (uses.size === 0) return Effect.void
+        return Effect.onError(keys.used(uses), () =>
+          Effect.sync(() => {
+            for (const [id, use] of uses) {
+              if (!waiting.has(id) && waiting.size < maxWaiting) waiting.set(id, use)
+            }
+          })
+        )
       })
       yield* Effect.addFinalizer(() => Effect.ignore(write))
       return Layer.merge(

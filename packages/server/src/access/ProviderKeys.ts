@@ -326,7 +326,9 @@ export const make = Effect.gen(function* () {
     }, mapSqlError("ProviderKeys.credentialOf")),
     used: Effect.fn("ProviderKeys.used")(
       function* (uses: ReadonlyMap<string, Use>) {
-        for (const [id, { at, outcome, status = null }] of uses) {
+        // All processes lock the rows in one order, so that they do not wait for each other in a circle.
+        const sorted = [...uses].toSorted(([one], [other]) => (one < other ? -1 : 1))
+        for (const [id, { at, outcome, status = null }] of sorted) {
           yield* sql`UPDATE provider_keys SET used_at = ${at}, outcome = ${outcome}, outcome_status = ${status}
             WHERE id = ${id} AND (used_at IS NULL OR used_at < ${at})`
         }

@@ -5,6 +5,7 @@ import * as ProviderKeyUse from "../../src/access/ProviderKeyUse.ts"
 import * as ProviderKeys from "../../src/access/ProviderKeys.ts"
 import * as Vault from "../../src/access/Vault.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { StorageError } from "../../src/storage/sql/StorageError.ts"
 import { databases } from "../TestDatabases.ts"
 
 /** A vault that does not encrypt. */
@@ -56,6 +57,56 @@ describe.each(databases)("the last use of provider keys on $name", ({ layer: sto
       record(credential, { at: 4000, outcome: "Success", status: undefined })
       yield* Scope.close(scope, Exit.void)
       expect(yield* lastOf(used.id)).toEqual([4000, "Success", null])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("is kept if it cannot be written, unless there is a later one", () =>
+    Effect.gen(function* () {
+      const keys = yield* ProviderKeys.ProviderKeys
+      const written: Array<ReadonlyMap<string, ProviderKeys.Use>> = []
+      const failing = ProviderKeys.ProviderKeys.of({
+        ...keys,
+        used: (uses) =>
+          Effect.suspend(() => {
+            written.push(uses)
+            if (written.length > 1) return Effect.void
+            // A call that ends while the write fails.
+            record({ id: "byok_b" }, { at: 3000, outcome: "Success", status: undefined })
+            return Effect.fail(new StorageError({ operation: "test", message: "A deadlock.", retryable: true }))
+          })
+      })
+      const scope = yield* Scope.make()
+      const record = Context.get(
+        yield* Layer.buildWithScope(
+          ProviderKeyUse.layer().pipe(Layer.provide(Layer.succeed(ProviderKeys.ProviderKeys, failing))),
+          scope
+        ),
+        ProviderKeyUse.ProviderKeyUse
+      )
+      record({ id: "byok_a" }, { at: 1000, outcome: "Success", status: undefined })
+      record({ id: "byok_b" }, { at: 2000, outcome: "Success", status: undefined })
+      yield* TestClock.adjust("1 minute")
+      yield* Scope.close(scope, Exit.void)
+      expect([...(written[1] ?? [])].map(([id, { at }]) => [id, at])).toEqual([
+        ["b", 3000],
+        ["a", 1000]
+      ])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("is written by several processes at once, whatever the order of their calls", () =>
+    Effect.gen(function* () {
+      const keys = yield* ProviderKeys.ProviderKeys
+      const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
+      const create = keys.create({ organizationId, workspaceId, provider: "p", secret: Redacted.make("s") })
+      const ids = yield* Effect.forEach(Array.from({ length: 20 }), () => Effect.map(create, ({ id }) => id))
+      const used = (order: ReadonlyArray<string>, at: number) =>
+        keys.used(new Map(order.map((id) => [id, { at, outcome: "Success" as const, status: undefined }])))
+      for (let round = 0; round < 5; round++) {
+        yield* Effect.all([used(ids, round * 2 + 1), used(ids.toReversed(), round * 2 + 2)], { concurrency: 2 })
+      }
+      const [first = ""] = ids
+      expect((yield* keys.get(organizationId, first)).usedAt).toBe(10)
     }).pipe(Effect.provide(layer))
   )
 })
