@@ -25,7 +25,7 @@ import type { Written } from "./internal/written.ts"
  * What an alert watches. `budget_used`: the share of the limit of a key or a guardrail that is used
  * or reserved. `credits_left`: the credits of a workspace. `failed_share`: the share of the
  * requests of a window that failed, of a model, a workspace or all. `circuit_open`: for how many
- * seconds the circuit of a model has been open. `key_expires`: in how many days a key expires.
+ * seconds a circuit of a model has been found open. `key_expires`: in how many days a key expires.
  * `reservations_abandoned`: the number of abandoned reservations. `credits_left` and `key_expires`
  * fire below the threshold, the others at the threshold and above. A share is from 0 to 1.
  *
@@ -104,7 +104,7 @@ export type Target = { [Field in keyof typeof Target.Type]: (typeof Target.Type)
 
 const threshold = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
 const windowSeconds = Schema.Int.check(Schema.isBetween({ minimum: 60, maximum: 86_400 }))
-const minRequests = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000 }))
+const minRequests = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 2000 }))
 
 /**
  * An alert to create.
@@ -126,7 +126,8 @@ export const CreateRequest = Schema.Struct({
   /** Of `failed_share`: the seconds before now whose requests count: 60 to 86400. Default: 300. */
   window_seconds: Schema.optionalKey(windowSeconds),
   /**
-   * Of `failed_share`: it fires only with so many requests in the window: 1 to 10000. Default: 20.
+   * Of `failed_share`: it fires only if so many requests are counted: 1 to 2000. Default: 20. Only the
+   * newest 2,000 requests of the window count, of all workspaces and models together.
    */
   min_requests: Schema.optionalKey(minRequests),
   /**
@@ -170,7 +171,7 @@ export const UpdateRequest = Schema.Struct({
   threshold: Schema.optionalKey(threshold),
   /** Of `failed_share`: the seconds before now whose requests count: 60 to 86400. */
   window_seconds: Schema.optionalKey(windowSeconds),
-  /** Of `failed_share`: the fewest requests with which it fires: 1 to 10000. */
+  /** Of `failed_share`: the fewest counted requests with which it fires: 1 to 2000. */
   min_requests: Schema.optionalKey(minRequests),
   /** The workspace that it watches: a UUID. Null: all of the organization. */
   workspace_id: Schema.optionalKey(Schema.NullOr(WorkspaceId)),
@@ -201,11 +202,11 @@ export type UpdateRequest = { [Field in keyof typeof UpdateRequest.Type]: Writte
  */
 export const Alert = Schema.Struct({
   ...watched,
-  /** Where it sends. The URL is shown without its query, and for `slack` without its path. */
+  /** Where it sends. Of the URL only the origin is shown: its path or query may be secret. */
   target: Schema.Struct({
     /** The form of the message: `webhook` or `slack`. */
     type: Schema.String,
-    /** The URL, without what may be secret in it. */
+    /** The origin of the URL, such as `https://hooks.example`. */
     url: Schema.String
   }),
   /** Whether it is evaluated. */
@@ -398,7 +399,7 @@ const exampleAlert = (): typeof Alert.Encoded => ({
   guardrail_id: null,
   model: null,
   provider: null,
-  target: { type: "webhook", url: "https://hooks.example/alerts" },
+  target: { type: "webhook", url: "https://hooks.example" },
   enabled: true,
   state: "ok",
   state_since: null,

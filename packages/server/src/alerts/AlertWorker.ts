@@ -4,10 +4,10 @@
  *
  * An alert that cannot be evaluated keeps its state, and is tried again in its next minute.
  */
-import { type Duration, Effect, Layer } from "effect"
+import { Cause, type Duration, Effect, Layer } from "effect"
+import * as Failures from "../http/Failures.ts"
 import * as Background from "../internal/Background.ts"
 import * as FailureLog from "../observability/FailureLog.ts"
-import type { StorageError } from "../storage/sql/StorageError.ts"
 import type { Alert } from "./Alert.ts"
 import { AlertStore } from "./AlertStore.ts"
 import * as Measure from "./Measure.ts"
@@ -15,8 +15,12 @@ import * as Measure from "./Measure.ts"
 /** Alerts that a process takes at a time. It evaluates them one after the other. */
 const atOnce = 20
 
-const failed = ({ message }: StorageError) =>
-  FailureLog.report({ kind: "alerts", event: "alerts_failed", message: `Alerts could not be evaluated. ${message}` })
+/** Also a defect, such as a row that cannot be read, stops neither other alerts nor the worker. */
+const failed = <E>(cause: Cause.Cause<E>): Effect.Effect<void, E> => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
+  const message = `Alerts could not be evaluated. ${Failures.describe(Failures.errorOf(cause))}`
+  return FailureLog.report({ kind: "alerts", event: "alerts_failed", message })
+}
 
 /** Makes the effect that evaluates what is due. Returns the number of alerts. */
 export const make = Effect.gen(function* () {
@@ -24,7 +28,7 @@ export const make = Effect.gen(function* () {
   const measure = yield* Measure.make
 
   const evaluate = (alert: Alert) =>
-    Effect.flatMap(measure(alert), (measured) => store.evaluated(alert, measured)).pipe(Effect.catch(failed))
+    Effect.flatMap(measure(alert), (measured) => store.evaluated(alert, measured)).pipe(Effect.catchCause(failed))
 
   return Effect.gen(function* () {
     let total = 0
@@ -47,7 +51,7 @@ export const layerBackground = (options?: { readonly every?: Duration.Input | un
       const { awaitChange } = yield* AlertStore
       const work = yield* make
       yield* work.pipe(
-        Effect.catch(failed),
+        Effect.catchCause(failed),
         Effect.andThen(Effect.raceFirst(awaitChange, Effect.sleep(options?.every ?? "10 seconds"))),
         Effect.forever,
         Effect.forkScoped

@@ -56,6 +56,16 @@ const ofExpiring = (keys: ReadonlyArray<Key>, now: number, threshold: number): M
   }
 }
 
+/**
+ * For how many seconds evaluations in a row have found a circuit open, at least 1: 0 says that it
+ * was closed. It follows from the row of the alert alone. What a process knows may be old, because
+ * another one may have closed and opened the circuit meanwhile.
+ */
+const openFor = ({ evaluatedAt, lastValue }: Alert, now: number): number =>
+  evaluatedAt === null || lastValue === null || lastValue === 0
+    ? 1
+    : Math.max(1, lastValue + Math.round((now - evaluatedAt) / 1000))
+
 type Failure = KeyNotFound | GuardrailNotFound | WorkspaceNotFound | StorageError
 
 /** Makes the function that measures what an alert watches. Undefined: it has no value. */
@@ -68,11 +78,6 @@ export const make = Effect.gen(function* () {
   const catalog = yield* ModelCatalog
   const router = yield* Router
   const usageOf = yield* KeyUsage.make
-  /**
-   * Since when a circuit is open that another process opened, by its candidate: since it was first
-   * seen here.
-   */
-  const seenOpen = new Map<string, number>()
 
   const budget = Effect.fnUntraced(function* ({ guardrailId, keyHash, organizationId, threshold }: Alert) {
     if (guardrailId !== null) {
@@ -115,34 +120,26 @@ export const make = Effect.gen(function* () {
     }
   })
 
-  /** The circuit that has been open for longest, as this process knows. */
-  const circuit = Effect.fnUntraced(function* ({ model, provider, threshold }: Alert) {
+  const circuit = Effect.fnUntraced(function* (alert: Alert) {
+    const { model, provider, threshold } = alert
     const now = yield* Clock.currentTimeMillis
     const offers = catalog.all
       .flatMap((entry) => entry.offers)
       .filter((offer) => offer.publicId === model && (provider === null || offer.provider === provider))
     if (offers.length === 0) return undefined
-    const open: Array<{ readonly provider: string; readonly since: number }> = []
+    const open = new Set<string>()
     for (const offer of offers) {
       for (const candidate of Candidate.ofGateway(offer)) {
-        const { circuit, known } = yield* router.health(candidate)
-        const key = Candidate.keyOf(candidate)
-        if (circuit === "Closed") {
-          seenOpen.delete(key)
-          continue
-        }
-        const since = known?.openedAt ?? seenOpen.get(key) ?? now
-        seenOpen.set(key, since)
-        open.push({ provider: offer.provider, since })
+        const { circuit } = yield* router.health(candidate)
+        if (circuit !== "Closed") open.add(offer.provider)
       }
     }
-    const [longest] = open.toSorted((one, other) => one.since - other.since)
-    if (longest === undefined) return { value: 0, isTrue: false, message: `The circuit of ${model} is closed.` }
-    const value = Math.floor((now - longest.since) / 1000)
+    if (open.size === 0) return { value: 0, isTrue: false, message: `The circuit of ${model} is closed.` }
+    const value = openFor(alert, now)
     return {
       value,
       isTrue: value >= threshold,
-      message: `The circuit of ${model} at ${longest.provider} has been open for ${count(value, "second")}. The alert is set to ${threshold}.`
+      message: `The circuit of ${model} at ${[...open].join(", ")} has been open for ${count(value, "second")}. The alert is set to ${threshold}.`
     }
   })
 

@@ -24,15 +24,10 @@ import * as Page from "../storage/sql/Page.ts"
 import { type Delivery, DeliveryStore } from "../webhooks/DeliveryStore.ts"
 import * as WebhooksHandlers from "./WebhooksHandlers.ts"
 
-/** The path of a URL of Slack is its secret, and the query of any URL may be one. */
-const shownUrl = ({ targetType, url }: Alert): string => {
-  const parsed = URL.parse(url)
-  return parsed === null ? "" : `${parsed.origin}${targetType === "slack" ? "" : parsed.pathname}`
-}
-
 const toWire = (alert: Alert): Alerts.Alert => ({
   ...AlertMessage.watchedOf(alert),
-  target: { type: alert.targetType, url: shownUrl(alert) },
+  // The path is the secret of a URL of Slack, and may be that of any other one.
+  target: { type: alert.targetType, url: URL.parse(alert.url)?.origin ?? "" },
   enabled: alert.enabled,
   state: alert.firingId === null ? "ok" : "firing",
   state_since: Timestamp.fromMillisOrNull(alert.stateSince),
@@ -62,11 +57,8 @@ const firingToWire = (firing: Firing, deliveries: ReadonlyMap<string, Delivery>)
   resolved_delivery: deliveryToWire(deliveries.get(messageId(firing.id, "resolved")))
 })
 
-/** What the audit log has of an alert: of its URL only the origin. */
-const recorded = ({ data: { last_evaluated_at: _at, last_value: _value, target, ...shown } }: Alerts.Response) => ({
-  ...shown,
-  target: { type: target.type, url: URL.parse(target.url)?.origin ?? "" }
-})
+/** What the audit log has of an alert. */
+const recorded = ({ data: { last_evaluated_at: _at, last_value: _value, ...shown } }: Alerts.Response) => shown
 
 /** What a kind takes. */
 interface Rule {
@@ -160,7 +152,10 @@ const make = Effect.gen(function* () {
   const audited = yield* Audited.make
   const { outboundExemptHosts } = yield* GatewayServerConfig
 
-  /** Fails unless the key or the guardrail that the alert watches exists in its workspace. */
+  /**
+   * Fails unless the key or the guardrail that the alert watches exists in its workspace. Returns
+   * the hash that names the key, also for that of a later secret.
+   */
   const checkWatched = Effect.fnUntraced(function* ({ guardrailId, keyHash, workspaceId }: Settings) {
     const { organizationId } = (yield* currentCaller).key
     const unknown = (path: string, what: string) =>
@@ -170,6 +165,7 @@ const make = Effect.gen(function* () {
         Effect.catchTag("KeyNotFound", () => Effect.fail(unknown("key_hash", "key")))
       )
       if (workspaceId !== null && key.workspaceId !== workspaceId) return yield* unknown("key_hash", "key")
+      return key.hash
     }
     if (guardrailId !== null) {
       const guardrail = yield* orUnavailable(guardrails.get(organizationId, guardrailId)).pipe(
@@ -179,6 +175,7 @@ const make = Effect.gen(function* () {
         return yield* unknown("guardrail_id", "guardrail")
       }
     }
+    return null
   })
 
   /** The settings after the request, which are checked. */
@@ -213,8 +210,7 @@ const make = Effect.gen(function* () {
       ...(problem === undefined ? [] : [{ path: "target.url", message: problem }])
     ]
     if (issues.length > 0) return yield* invalid(issues)
-    yield* checkWatched(settings)
-    return settings
+    return { ...settings, keyHash: yield* checkWatched(settings) }
   })
 
   const create = Effect.fnUntraced(function* ({ kind, ...request }: typeof Alerts.CreateRequest.Type) {

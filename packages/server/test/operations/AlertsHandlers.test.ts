@@ -153,7 +153,7 @@ it.layer(gateway, { excludeTestServices: true })("/alerts", (it) => {
         expect(event.data.message).toMatch(message)
         if (value !== undefined) expect(event.data.value).toBe(value)
         const { data } = one((yield* ask(`${path}/${id}`, { key })).text)
-        expect(data).toMatchObject({ state: "firing", target: { type: "webhook", url: receiver.url } })
+        expect(data).toMatchObject({ state: "firing", target: { type: "webhook", url: new URL(receiver.url).origin } })
         expect(messageId).toBe(`evt_alert_${event.data.firing_id}_fired`)
       }
       // Nothing is sent again.
@@ -279,6 +279,7 @@ it.layer(gateway, { excludeTestServices: true })("/alerts", (it) => {
         [{ kind: "credits_left", threshold: -1, workspace_id: workspace.id }, ["threshold"]],
         [{ kind: "failed_share", threshold: 0.5, key_hash: own }, ["key_hash"]],
         [{ kind: "failed_share", threshold: 0.5, window_seconds: 59 }, ["window_seconds"]],
+        [{ kind: "failed_share", threshold: 0.5, min_requests: 2001 }, ["min_requests"]],
         [{ kind: "circuit_open", threshold: 5 }, ["model"]],
         [{ kind: "circuit_open", threshold: 0.5, model: "a/b" }, ["threshold"]],
         [{ kind: "key_expires", threshold: 5, window_seconds: 60 }, ["window_seconds"]],
@@ -303,6 +304,77 @@ it.layer(gateway, { excludeTestServices: true })("/alerts", (it) => {
       expect(issuePaths(yield* patch({ model: "a/b" }))).toEqual(["model"])
       expect(issuePaths(yield* patch({ kind: "failed_share" }))).toEqual(["kind"])
       expect(one((yield* patch({ name: "m", enabled: false })).text).data).toMatchObject({ name: "m", enabled: false })
+    })
+  )
+
+  it.effect("go on after one that cannot be read", () =>
+    Effect.gen(function* () {
+      const { managementKey: key, workspace } = yield* TestGateway
+      const sql = yield* SqlClient
+      const receiver = yield* TestReceiver.make(TestReceiver.status(204))
+      const target = { type: "webhook", url: receiver.url }
+      const { id: broken } = yield* made("keys", { name: "broken" })
+      const rule = { name: "n", kind: "key_expires", threshold: 5, target, key_hash: broken, enabled: false }
+      const { id } = one((yield* post(path, rule, { key })).text).data
+      yield* sql`UPDATE keys SET is_management = 7 WHERE hash = ${broken}`
+      yield* sql`UPDATE alerts SET enabled = 1 WHERE id = ${id}`
+      const firing = { name: "n", kind: "credits_left", threshold: 1_000_000, workspace_id: workspace.id, target }
+      for (const count of [1, 2]) {
+        yield* post(path, firing, { key })
+        yield* awaitReceived(receiver, count)
+      }
+      const [row] = yield* sql`SELECT checked_at, evaluated_at FROM alerts WHERE id = ${id}`
+      expect([Number(row?.["checked_at"]) > 0, row?.["evaluated_at"]]).toEqual([true, null])
+      yield* sql`UPDATE keys SET is_management = 0 WHERE hash = ${broken}`
+    })
+  )
+
+  it.effect("count how long evaluations in a row found a circuit open, whichever process made them", () =>
+    Effect.gen(function* () {
+      const { ask, managementKey: key } = yield* TestGateway
+      const sql = yield* SqlClient
+      const receiver = yield* TestReceiver.make(TestReceiver.status(204))
+      const target = { type: "webhook", url: receiver.url }
+      const rule = { kind: "circuit_open", threshold: 150, model: "test/rank", target }
+      for (let n = 0; n < 2; n++) yield* rerank("down")
+      /** The alert when it has been evaluated after a time. */
+      const evaluated = (id: string, time: number) =>
+        Effect.map(ask(`${path}/${id}`, { key }), ({ text }) => one(text).data).pipe(
+          Effect.repeat({
+            until: ({ last_evaluated_at }) => Date.parse(last_evaluated_at ?? "") > time,
+            schedule: Schedule.spaced("20 millis")
+          }),
+          Effect.timeout("8 seconds")
+        )
+      /** Evaluates an alert whose evaluation a minute ago had this value. */
+      const after = (value: number) =>
+        Effect.gen(function* () {
+          const { id } = one((yield* post(path, { name: "c", ...rule }, { key })).text).data
+          expect((yield* evaluated(id, 0)).last_value).toBe(1)
+          const ago = Date.now() - 60_000
+          yield* sql`UPDATE alerts SET last_value = ${value}, evaluated_at = ${ago}, checked_at = 0 WHERE id = ${id}`
+          // A change of the name makes the process look.
+          yield* post(`${path}/${id}`, { name: "d" }, { key, method: "PATCH" })
+          return yield* evaluated(id, ago + 30_000)
+        })
+      // The evaluation before found it closed.
+      expect(yield* after(0)).toMatchObject({ last_value: 1, state: "ok" })
+      const { last_value, state } = yield* after(100)
+      expect([Number(last_value) >= 160 && Number(last_value) < 170, state]).toEqual([true, "firing"])
+    })
+  )
+
+  it.effect("name a key by its own hash, also if they are given that of a later secret", () =>
+    Effect.gen(function* () {
+      const { managementKey: key } = yield* TestGateway
+      const { id: hash } = yield* made("keys", { name: "rotated" })
+      const { key: later } = yield* made(`keys/${hash}/rotate`, {})
+      const target = { type: "webhook", url: "https://hooks.example/x" }
+      const rule = { name: "n", kind: "key_expires", threshold: 5, target, key_hash: KeyFormat.hashKey(later) }
+      const { id, key_hash } = one((yield* post(path, rule, { key })).text).data
+      expect(key_hash).toBe(hash)
+      const change = { key_hash: KeyFormat.hashKey(later), threshold: 6 }
+      expect(one((yield* post(`${path}/${id}`, change, { key, method: "PATCH" })).text).data.key_hash).toBe(hash)
     })
   )
 
