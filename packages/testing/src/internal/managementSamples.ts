@@ -953,7 +953,7 @@ export const alert: Alerts.Alert = /* @__PURE__ */ sample(Alerts.Alert, {
   guardrail_id: null,
   model: null,
   provider: null,
-  target: { type: "webhook", url: "https://hooks.example/alerts" },
+  target: { type: "webhook", url: "https://hooks.example" },
   state: "ok",
   state_since: null,
   last_value: 31.5,
