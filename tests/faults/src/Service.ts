@@ -27,6 +27,7 @@ import { OutboundHttp } from "../../../packages/server/src/outbound/OutboundHttp
 import * as Readiness from "../../../packages/server/src/observability/Readiness.ts"
 import * as Scrape from "../../../packages/server/src/observability/Scrape.ts"
 import * as StaticSite from "../../../packages/server/src/site/StaticSite.ts"
+import * as InstanceDescription from "../../../packages/server/src/storage/sql/InstanceDescription.ts"
 import * as Migrations from "../../../packages/server/src/storage/sql/Migrations.ts"
 import * as VideoObjects from "../../../packages/server/src/video/VideoObjects.ts"
 import type { VideoJobs } from "../../../packages/server/src/video/VideoJobs.ts"
@@ -156,6 +157,7 @@ export const start = (options: Options): Service => {
   })
 
   const layer = Layer.merge(Composition.layerHttp, Composition.background).pipe(
+    Layer.provide(InstanceDescription.layer({})),
     Layer.provide([Readiness.layer, Scrape.layer]),
     Layer.provideMerge(Composition.jobs),
     Layer.provideMerge(
