@@ -54,6 +54,25 @@ describe.runIf(Pages.hasBrowser)("the sign-in", () => {
     await again.page.getByRole("dialog").waitFor({ state: "detached" })
   })
 
+  it("says after 10 seconds that the script did not start, and no longer when it has", async () => {
+    for (const path of ["/console/", "/play"]) {
+      const { page } = await open("about:blank")
+      const sentence = page.locator(".not-started")
+      await page.route("**/*.js", (route) => route.abort())
+      await page.goto(new URL(path, link).href)
+      const isSeenAt = async (ms: number) => {
+        await sentence.evaluate((element, at) => {
+          for (const animation of element.getAnimations()) animation.currentTime = at
+        }, ms)
+        return sentence.isVisible()
+      }
+      expect([path, await isSeenAt(9000), await isSeenAt(10_001)]).toEqual([path, false, true])
+      await page.unroute("**/*.js")
+      await page.reload()
+      await expect.poll(() => sentence.count()).toBe(0)
+    }
+  })
+
   it("says why a sign-in elsewhere has failed", async () => {
     const { page } = await open(`${new URL(link).origin}/console/#problem=no_role`)
     await page.getByText(/Your account has no role for the console/).waitFor()

@@ -15,6 +15,8 @@ export interface Column<Row> {
   readonly width: string
   /** Figures stand at the right. */
   readonly align?: "right"
+  /** Its text goes on in further lines, in tables of at most 100 rows. */
+  readonly wraps?: boolean
   /** What the rows are sorted by when the title is clicked. Undefined: they are not. */
   readonly sort?: (row: Row) => number | string
 }
@@ -130,7 +132,11 @@ export const Table = <Row,>({
                 }}
               >
                 {columns.map((column, position) => (
-                  <div key={column.key} role="cell" className={column.align}>
+                  <div
+                    key={column.key}
+                    role="cell"
+                    className={[column.align, column.wraps === true && "wraps"].filter(Boolean).join(" ") || undefined}
+                  >
                     {position === 0 && onOpen !== undefined ? (
                       <button type="button" className="open" onClick={() => onOpen(row)}>
                         {column.cell(row)}

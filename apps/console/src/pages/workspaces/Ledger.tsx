@@ -55,9 +55,10 @@ export const Ledger = ({ of }: { readonly of: Workspace }) => {
                   key: "note",
                   title: "Note",
                   width: "minmax(5.5rem, 1fr)",
-                  cell: ({ note }) => (note === null ? "" : <span title={note}>{note}</span>)
+                  wraps: true,
+                  cell: ({ note }) => note ?? ""
                 },
-                { key: "actor", title: "By", width: "6rem", cell: ({ actor }) => <Actor actor={actor} /> }
+                { key: "actor", title: "By", width: "7rem", wraps: true, cell: ({ actor }) => <Actor actor={actor} /> }
               ]}
             />
           )
