@@ -10,7 +10,11 @@ export interface Series {
   readonly name: string
   /** One figure for each time. Null: none. */
   readonly values: ReadonlyArray<number | null>
+  /** From 1 to 8. Undefined: that of its place. */
+  readonly color?: number | undefined
 }
+
+export const colorOf = ({ color }: Series, index: number): number => color ?? (index % 8) + 1
 
 export interface ChartProps {
   /** What the chart shows. */
@@ -69,10 +73,10 @@ export const Chart = (props: ChartProps) => {
       )}
       {!asTable && series.length > 1 && (
         <ul className="legend">
-          {series.map(({ name }, index) => (
-            <li key={name}>
-              <span className={`swatch series-${(index % 8) + 1}`} />
-              {name}
+          {series.map((one, index) => (
+            <li key={one.name}>
+              <span className={`swatch series-${colorOf(one, index)}`} />
+              {one.name}
             </li>
           ))}
         </ul>

@@ -2,12 +2,12 @@
 import { useEffect, useRef } from "react"
 import uPlot from "uplot"
 import "./plot.css"
-import type { ChartProps } from "./Chart.tsx"
+import { type ChartProps, colorOf } from "./Chart.tsx"
 import { time } from "./format.ts"
 
 const height = 220
 
-const colorOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+const cssColor = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
 const dayFormat = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" })
 
@@ -39,12 +39,12 @@ const draw = (
   const columns: Array<Array<number | null>> = isBars
     ? stacked(series, times.length).toReversed()
     : series.map(({ values }) => [...values])
-  const colors = series.map((_, index) => colorOf(`--series-${(index % 8) + 1}`))
+  const colors = series.map((one, index) => cssColor(`--series-${colorOf(one, index)}`))
   const ordered = isBars ? colors.toReversed() : colors
   // A bar stands on all of its interval, so that what is dragged over is what is meant.
   const bars = uPlot.paths.bars?.({ size: [0.85, 120], align: 1 })
   const step = (seconds[1] ?? 0) - (seconds[0] ?? 0) || 3600
-  const axis = { stroke: colorOf("--muted-solid"), grid: { stroke: colorOf("--line-solid"), width: 1 } }
+  const axis = { stroke: cssColor("--muted-solid"), grid: { stroke: cssColor("--line-solid"), width: 1 } }
   const plot = new uPlot(
     {
       width: element.clientWidth,

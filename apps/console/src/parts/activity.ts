@@ -135,6 +135,30 @@ export const byGroup = (
 /** How many groups have a color of their own. The eighth color is that of all others. */
 const mostGroups = 7
 
+/** A number that depends on the text only. */
+const hashOf = (text: string): number => {
+  let hash = 0
+  for (let index = 0; index < text.length; index++) hash = (Math.imul(hash, 31) + text.charCodeAt(index)) >>> 0
+  return hash
+}
+
+/**
+ * The color of each group: that of its name, so that it is the same in another range, or the next
+ * that is free.
+ */
+const colorsOf = (groups: ReadonlyArray<string>): ReadonlyMap<string, number> => {
+  const slots = Math.max(mostGroups, groups.length)
+  const taken = new Set<number>()
+  const colors = new Map<string, number>()
+  for (const group of groups.toSorted()) {
+    let slot = hashOf(group) % mostGroups
+    while (taken.has(slot)) slot = (slot + 1) % slots
+    taken.add(slot)
+    colors.set(group, slot + 1)
+  }
+  return colors
+}
+
 /** The figures of the largest groups over time, and of all others together. */
 export const seriesOf = (
   items: ReadonlyArray<ActivityItem>,
@@ -165,11 +189,13 @@ export const seriesOf = (
   // A group without a figure has nothing to be seen.
   const seen = all.filter(({ size }, index) => size > 0 || index === 0)
   const ownColor = seen.length === mostGroups + 1 ? seen.length : mostGroups
-  const named = seen.slice(0, ownColor).map(({ name, values }) => ({ name: nameOf(name), values }))
+  const own = seen.slice(0, ownColor)
+  const colors = colorsOf(own.map(({ name }) => name))
+  const named = own.map(({ name, values }) => ({ name: nameOf(name), values, color: colors.get(name) }))
   const others = seen.slice(ownColor)
   if (!isSum || others.length === 0) return named
   const sum = times.map((_, index) => others.reduce((total, { values }) => total + (values[index] ?? 0), 0))
-  return [...named, { name: `${others.length} others`, values: sum }]
+  return [...named, { name: `${others.length} others`, values: sum, color: mostGroups + 1 }]
 }
 
 /** The sums of all groups over time, for a sparkline. */
