@@ -90,11 +90,11 @@ describe.skipIf(!hasBrowser)("what is spent and asked for", () => {
     const attention = site.page.getByRole("region", { name: "Needs attention" })
     const { expiringKey, workspaces } = gateway.known
     for (const [text, link, path] of [
-      ["berlin is not called for acme/rerank", "berlin", "providers?id=berlin"],
+      [/berlin is down for (\d+) of \1 models since/, "berlin", "providers?id=berlin"],
       ["Support has 0.2 credits left", "Support", `workspaces?id=${workspaces.support}`],
       [`The key ${expiringKey.name} expires in 2 d`, expiringKey.name, `keys?id=${expiringKey.hash}`],
       [
-        /^Nearly usedThe guardrail Production has used \d+% of/,
+        /^Nearly usedThe guardrail Production has used [\d.]+% of/,
         "Production",
         `guardrails?id=${gateway.known.guardrails.production}`
       ],
@@ -106,6 +106,25 @@ describe.skipIf(!hasBrowser)("what is spent and asked for", () => {
       const href = await matter.getByRole("link", { name: link }).getAttribute("href")
       expect([text, href]).toEqual([text, expect.stringContaining(`/console/${path}`)])
     }
+  })
+
+  it("a model has the same color in every range", async () => {
+    const site = await visit("")
+    const colors = async (range: string) => {
+      await site.go(`/console/usage?range=${range}`)
+      await site.page.locator(".legend li").first().waitFor()
+      return new Map(
+        await site.page
+          .locator(".legend li")
+          .evaluateAll((found) =>
+            found.map((one) => [one.textContent, one.querySelector(".swatch")?.className] as const)
+          )
+      )
+    }
+    const [month, day] = [await colors("30d"), await colors("24h")]
+    expect([...month.keys()].slice(0, 4)).not.toEqual([...day.keys()].slice(0, 4))
+    expect(month.get("acme/rerank")).toBeDefined()
+    expect(day.get("acme/rerank")).toBe(month.get("acme/rerank"))
   })
 
   it("a viewer of all workspaces reads the whole overview", async () => {
@@ -146,6 +165,9 @@ describe.skipIf(!hasBrowser)("what is spent and asked for", () => {
     const dialog = page.getByRole("dialog", { name: `Request ${id}` })
     await dialog.getByText("Why it failed:").waitFor()
     const [request] = await list<PaidRequest>(`generations?request_id=${id}`)
+    const tries = request?.attempts.length ?? 0
+    expect(tries).toBeGreaterThan(1)
+    await dialog.getByText(`All ${tries} attempts failed; the gateway answered ${request?.error_status}`).waitFor()
     const rows = dialog.getByRole("table").getByRole("row")
     expect(await rows.getByRole("rowheader").allTextContents()).toEqual(
       request?.attempts.map(({ provider }) => provider)

@@ -21,8 +21,9 @@ import { Tile } from "../parts/Tile.tsx"
 import { intervalOf } from "../shell/range.ts"
 import { useScope, useSetFrame } from "../shell/navigation.ts"
 import { PageLink } from "../shell/PageLink.tsx"
+import { useWorkspaces } from "../shell/WorkspacePicker.tsx"
 import { Attention } from "./overview/Attention.tsx"
-import { rateDays, useCreditsLeft, useSpendPerDay } from "./overview/credits.ts"
+import { daysText, endingOf, rateDays, useCreditsLeft, useSpendPerDay } from "./overview/credits.ts"
 import "./overview/overview.css"
 
 /**
@@ -68,7 +69,11 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
   const { detailed, interval, models, range, span } = figures
   const items = models.data
   const left = useCreditsLeft()
-  const perDay = useSpendPerDay().data?.all ?? 0
+  const rates = useSpendPerDay().data
+  const perDay = rates?.all ?? 0
+  const { workspace } = useScope()
+  const workspaces = useWorkspaces().data?.data ?? []
+  const first = endingOf(workspaces, rates?.of, workspace)[0]
   const times = timesOf(span, interval)
   const sums = items === undefined ? undefined : sumOf(items)
   const per = (figure: Parameters<typeof courseOf>[2]) =>
@@ -89,7 +94,7 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
       <PageLink page="requests">
         <Tile
           label="Requests"
-          hint={sums === undefined ? "" : `${count(Math.round(sums.requests / Math.max(days, 1 / 24)))} a day`}
+          hint={sums === undefined || days <= 1 ? "" : `${count(Math.round(sums.requests / days))} a day`}
           values={requests}
         >
           {sums === undefined ? waiting : count(sums.requests)}
@@ -123,9 +128,13 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
               ? ""
               : left <= 0
                 ? "Requests that cost something are refused"
-                : perDay > 0
-                  ? `for ${daysOf(left / perDay)} at the rate of the last ${rateDays} days`
-                  : `nothing was spent in the last ${rateDays} days`
+                : workspace === undefined && workspaces.length > 1 && first !== undefined
+                  ? first.left <= 0
+                    ? `${first.name} has none left`
+                    : `${first.name} ends first, in ${daysText(first.days)}`
+                  : perDay > 0
+                    ? `for ${daysText(left / perDay)} at the rate of the last ${rateDays} days`
+                    : `nothing was spent in the last ${rateDays} days`
           }
         >
           {left === undefined ? "…" : credits(left)}
@@ -134,13 +143,6 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
     </div>
   )
 }
-
-const daysOf = (days: number): string =>
-  days < 2
-    ? `${Math.max(1, Math.floor(days * 24))} hours`
-    : days > 3650
-      ? "over 10 years"
-      : `${count(Math.floor(days))} days`
 
 interface TopKey {
   readonly hash: string

@@ -9,46 +9,47 @@ import { PageLink } from "../shell/PageLink.tsx"
 import { usePageSearch, useSetSearch } from "../shell/navigation.ts"
 import { Milliseconds, NextCall } from "./models/Health.tsx"
 import { useHealth } from "./models/offers.ts"
+import { Down } from "./providers/Down.tsx"
 import { ProviderDetails } from "./providers/ProviderDetails.tsx"
 import { credentialOf, type Provider, providersOf, slowestOf, stateOf, sumOf } from "./providers/states.ts"
 import "./providers.css"
 
 const spans = [
-  ["5m", "5 min"],
-  ["1h", "1 hour"],
-  ["1d", "24 hours"]
+  ["5m", "5 min", 300_000],
+  ["1h", "1 hour", 3_600_000],
+  ["1d", "24 hours", 86_400_000]
 ] as const
+
+/** Those that the process has run for, and in place of all longer ones, the time since its start. */
+const spansSince = (start: string) => {
+  const age = Date.now() - Date.parse(start)
+  const whole = spans.filter(([, , length]) => length <= age)
+  const first = spans[whole.length]
+  return first === undefined ? whole : [...whole, [first[0], "since start", age] as const]
+}
 
 /** The models that are not called. Their names are cut if there are many. */
 const Stopped = ({ provider }: { readonly provider: Provider }) => {
-  const { endpoints, since, stopped } = provider
+  const { endpoints, stopped } = provider
   if (stopped.length === 0) return null
   return (
     <p className="stopped">
-      {since === undefined ? (
-        "Down. Another process opened the circuit."
-      ) : (
-        <>
-          Down since <strong>{time(since)} UTC</strong> (<Time at={since} ago />
-          ).
-        </>
-      )}{" "}
+      It is <Down provider={provider} />.{" "}
       {provider.retryAt !== undefined && (
         <>
           <NextCall at={provider.retryAt} />.{" "}
         </>
       )}
-      {stopped.length === endpoints.length && endpoints.length > 1
-        ? `All ${count(endpoints.length)} models.`
-        : stopped
-            .slice(0, 3)
-            .map(({ model }) => model)
-            .join(", ") + (stopped.length > 3 ? ` and ${count(stopped.length - 3)} more` : "")}
+      {stopped.length < endpoints.length &&
+        stopped
+          .slice(0, 3)
+          .map(({ model }) => model)
+          .join(", ") + (stopped.length > 3 ? ` and ${count(stopped.length - 3)} more` : "")}
     </p>
   )
 }
 
-const Spans = ({ provider }: { readonly provider: Provider }) => (
+const Spans = ({ provider, start }: { readonly provider: Provider; readonly start: string }) => (
   <table className="spans">
     <thead>
       <tr>
@@ -62,7 +63,7 @@ const Spans = ({ provider }: { readonly provider: Provider }) => (
       </tr>
     </thead>
     <tbody>
-      {spans.map(([span, title]) => {
+      {spansSince(start).map(([span, title]) => {
         const { calls, rate } = sumOf(provider, span)
         return (
           <tr key={span}>
@@ -82,7 +83,16 @@ const Spans = ({ provider }: { readonly provider: Provider }) => (
   </table>
 )
 
-const Card = ({ onOpen, provider }: { readonly provider: Provider; readonly onOpen: () => void }) => {
+const Card = ({
+  onOpen,
+  provider,
+  start
+}: {
+  readonly provider: Provider
+  /** When the process started. */
+  readonly start: string
+  readonly onOpen: () => void
+}) => {
   const state = stateOf(provider)
   const credential = credentialOf(provider)
   const { endpoints } = provider
@@ -99,7 +109,7 @@ const Card = ({ onOpen, provider }: { readonly provider: Provider; readonly onOp
         </span>
       </header>
       <Stopped provider={provider} />
-      {sumOf(provider, "1d").calls > 0 && <Spans provider={provider} />}
+      {sumOf(provider, "1d").calls > 0 && <Spans provider={provider} start={start} />}
       <p className="bar">
         <span className="hint">Credential</span>
         <Badge tone={credential.tone}>{credential.word}</Badge>
@@ -112,29 +122,19 @@ const Card = ({ onOpen, provider }: { readonly provider: Provider; readonly onOp
 }
 
 /** What needs attention, before all figures. */
-const Down = ({ providers }: { readonly providers: ReadonlyArray<Provider> }) => {
+const AllDown = ({ providers }: { readonly providers: ReadonlyArray<Provider> }) => {
   const down = providers.filter(({ stopped }) => stopped.length > 0)
   if (down.length === 0) return null
   return (
     <div className="problem" role="status">
       <Icon name="warning" />
       <ul>
-        {down.map(({ endpoints, name, since, stopped }) => (
-          <li key={name}>
-            <PageLink page="providers" search={{ id: name }}>
-              {name}
+        {down.map((provider) => (
+          <li key={provider.name}>
+            <PageLink page="providers" search={{ id: provider.name }}>
+              {provider.name}
             </PageLink>{" "}
-            is down
-            {since !== undefined && (
-              <>
-                {" "}
-                since {time(since)} UTC (<Time at={since} ago />)
-              </>
-            )}
-            {stopped.length < endpoints.length
-              ? `, for ${count(stopped.length)} of ${count(endpoints.length)} models`
-              : ", for all of its models"}
-            .
+            is <Down provider={provider} />.
           </li>
         ))}
       </ul>
@@ -162,13 +162,24 @@ const Providers = (): ReactNode => {
           </Empty>
         ) : (
           <>
-            <Down providers={used} />
+            <p>
+              The figures count the calls of the process <code>{instance.id}</code> since it started at{" "}
+              {time(instance.started_at)} UTC (<Time at={instance.started_at} ago />
+              ), whatever the range at the top. Of a provider with several models, p50 and p95 are those of the slowest
+              one. Calls with provider keys of callers are not counted.
+            </p>
+            <AllDown providers={used} />
             {[called, others].map(
               (cards, index) =>
                 cards.length > 0 && (
                   <div key={index} className="cards">
                     {cards.map((provider) => (
-                      <Card key={provider.name} provider={provider} onOpen={() => void set({ id: provider.name })} />
+                      <Card
+                        key={provider.name}
+                        provider={provider}
+                        start={instance.started_at}
+                        onOpen={() => void set({ id: provider.name })}
+                      />
                     ))}
                   </div>
                 )
@@ -191,11 +202,6 @@ const Providers = (): ReactNode => {
                 </ul>
               </details>
             )}
-            <p className="hint">
-              The calls of the process {instance.id}, since it started at {time(instance.started_at)} UTC. Of a provider
-              with several models, p50 and p95 are those of the slowest one. Calls with provider keys of callers are not
-              counted.
-            </p>
             {id !== undefined && (
               <ProviderDetails
                 id={id}

@@ -1,7 +1,7 @@
 /** Workspaces: their credits, what they spend, and for how long the credits last. */
 import { type ReactNode, useState } from "react"
 import { useMay, useOffsetPages, useRead } from "../api/hooks.ts"
-import { spanOf, useActivity } from "../parts/activity.ts"
+import { byGroup, spanOf, sumOf, useActivity } from "../parts/activity.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { count, credits } from "../parts/format.ts"
 import { Icon } from "../parts/Icon.tsx"
@@ -10,31 +10,18 @@ import { Problem } from "../parts/Problem.tsx"
 import { Table } from "../parts/Table.tsx"
 import { usePageSearch, useScope, useSetSearch } from "../shell/navigation.ts"
 import type { Range } from "../shell/range.ts"
+import { daysLeft, daysText, rateDays, useSpendPerDay } from "./overview/credits.ts"
 import { WorkspaceDetails } from "./workspaces/WorkspaceDetails.tsx"
 import { CreateWorkspace } from "./workspaces/WorkspaceForm.tsx"
 
-const day = 86_400_000
-
-/** What each workspace spent on the whole days of a range, and how many days that is. */
+/** What each workspace spent on the whole days of a range. */
 const useSpend = (range: Range) => {
-  const { from, to } = range
-  const start = Math.floor(Date.parse(from) / day) * day
-  const spend = useActivity({ interval: "day", group_by: "workspace", ...spanOf(range, "day") })
-  const end = to === undefined ? Date.now() : Math.min(Date.now(), Math.ceil(Date.parse(to) / day) * day)
-  const sums = new Map<string, number>()
-  for (const { usage, workspace_id = "" } of spend.data ?? []) {
-    sums.set(workspace_id, (sums.get(workspace_id) ?? 0) + usage)
-  }
-  const days = (end - start) / day
+  const { data, error } = useActivity({ interval: "day", group_by: "workspace", ...spanOf(range, "day") })
+  const groups = byGroup(data ?? [], "workspace")
   return {
-    error: spend.error,
+    error,
     /** Undefined: not read yet. */
-    spendOf: (id: string) => (spend.data === undefined ? undefined : (sums.get(id) ?? 0)),
-    /** For how many days some credits last if as much is spent each day. */
-    daysLeft: (id: string, left: number): number => {
-      const sum = sums.get(id) ?? 0
-      return left <= 0 ? 0 : sum === 0 ? Infinity : left / (sum / days)
-    }
+    spendOf: (id: string) => (data === undefined ? undefined : sumOf(groups.get(id) ?? []).spend)
   }
 }
 
@@ -49,9 +36,9 @@ const Lasts = ({ days }: { readonly days: number }) =>
   ) : days === Infinity ? (
     <span className="hint">Spends nothing</span>
   ) : days < 7 ? (
-    <Badge tone="warning">{days < 1 ? "Less than a day" : `${Math.floor(days)} days`}</Badge>
+    <Badge tone="warning">{daysText(days)}</Badge>
   ) : (
-    `${count(Math.floor(days))} days`
+    daysText(days)
   )
 
 const Workspaces = (): ReactNode => {
@@ -61,13 +48,15 @@ const Workspaces = (): ReactNode => {
   const mayCreate = useMay("admin")
   const [isCreating, setCreating] = useState(false)
   const workspaces = useOffsetPages("GET /workspaces", { query: { limit: 100 } })
-  const { daysLeft, error, spendOf } = useSpend(range)
+  const { error, spendOf } = useSpend(range)
+  const perDay = useSpendPerDay()
+  const lasts = (id: string, left: number) => daysLeft(left, perDay.data?.of.get(id) ?? 0)
   const rows = (workspaces.rows ?? []).filter(({ id }) => workspace === undefined || id === workspace)
   return (
     <>
       <div className="bar">
         <p className="hint">
-          Spend is that of the whole days (UTC) of the range. How long credits last assumes that it goes on so.
+          Spend: the range, in whole UTC days. Credits last: at the rate of the last {rateDays} days.
         </p>
         {mayCreate && (
           <button type="button" className="primary end" onClick={() => setCreating(true)}>
@@ -77,6 +66,7 @@ const Workspaces = (): ReactNode => {
         )}
       </div>
       {error !== null && <Problem what="The spend could not be read" error={error} />}
+      {perDay.error !== null && <Problem what="The spend per day could not be read" error={perDay.error} />}
       <Loaded value={workspaces} what="The workspaces" rows={6}>
         {() =>
           rows.length === 0 ? (
@@ -130,9 +120,8 @@ const Workspaces = (): ReactNode => {
                   key: "lasts",
                   title: "Credits last",
                   width: "9rem",
-                  cell: ({ credits: left, id }) =>
-                    spendOf(id) === undefined ? "" : <Lasts days={daysLeft(id, left)} />,
-                  sort: ({ credits: left, id }) => daysLeft(id, left)
+                  cell: ({ credits: left, id }) => (perDay.data === undefined ? "" : <Lasts days={lasts(id, left)} />),
+                  sort: ({ credits: left, id }) => lasts(id, left)
                 },
                 {
                   key: "keys",

@@ -41,11 +41,11 @@ export const CircuitBadge = ({ circuit, credential }: Pick<Health, "circuit" | "
   if (credential === "missing") return <Badge tone="quiet">No credential</Badge>
   switch (circuit.state) {
     case "closed":
-      return <Badge tone="good">Closed</Badge>
+      return <Badge tone="good">Working</Badge>
     case "half_open":
       return <Badge tone="warning">Trying again</Badge>
     case "open":
-      return <Badge tone="bad">Open</Badge>
+      return <Badge tone="bad">Down (circuit open)</Badge>
   }
 }
 

@@ -5,14 +5,16 @@ import { call } from "../../api/call.ts"
 import { ApiError } from "../../api/http.ts"
 import { useRead } from "../../api/hooks.ts"
 import { Badge, type Tone } from "../../parts/Badge.tsx"
-import { count, credits, percent, relative, time } from "../../parts/format.ts"
+import { count, credits, percent, relative } from "../../parts/format.ts"
 import { Skeleton } from "../../parts/Loaded.tsx"
 import { useGuardrails, useKeys } from "../../parts/names.ts"
 import { useScope } from "../../shell/navigation.ts"
 import { PageLink } from "../../shell/PageLink.tsx"
 import { useReadiness } from "../../shell/readiness.ts"
 import { useWorkspaceName, useWorkspaces } from "../../shell/WorkspacePicker.tsx"
-import { rateDays, useCredits, useSpendPerDay } from "./credits.ts"
+import { Down } from "../providers/Down.tsx"
+import { providersOf } from "../providers/states.ts"
+import { daysText, type Ending, endingOf, rateDays, useCredits, useSpendPerDay } from "./credits.ts"
 
 /** The share of a budget above which it is shown. */
 const nearlyUsed = 0.8
@@ -54,26 +56,21 @@ const few = (matters: ReadonlyArray<Matter>, all: ReactNode): ReadonlyArray<Matt
 const useHealth = () => useRead("GET /providers/health")
 
 const providerMatters = (data: NonNullable<ReturnType<typeof useHealth>["data"]>): ReadonlyArray<Matter> => {
-  const open = data.data.flatMap(({ circuit, model, provider }): ReadonlyArray<Matter> =>
-    circuit.state === "closed"
-      ? []
-      : [
-          {
-            key: `circuit ${provider} ${model}`,
-            tone: "bad",
-            word: "Down",
-            text: (
-              <>
-                <PageLink page="providers" search={{ id: provider }}>
-                  {provider}
-                </PageLink>{" "}
-                is not called for {model}
-                {circuit.opened_at !== null && ` since ${time(circuit.opened_at)} UTC (${relative(circuit.opened_at)})`}
-              </>
-            )
-          }
-        ]
-  )
+  const down = providersOf(data.data)
+    .filter(({ stopped }) => stopped.length > 0)
+    .map((provider): Matter => ({
+      key: `down ${provider.name}`,
+      tone: "bad",
+      word: "Down",
+      text: (
+        <>
+          <PageLink page="providers" search={{ id: provider.name }}>
+            {provider.name}
+          </PageLink>{" "}
+          is <Down provider={provider} />
+        </>
+      )
+    }))
   const refused = new Map(
     data.data.flatMap(({ credential, provider }) =>
       credential === "rejected" || credential === "out_of_credit" ? [[provider, credential] as const] : []
@@ -92,44 +89,29 @@ const providerMatters = (data: NonNullable<ReturnType<typeof useHealth>["data"]>
       </>
     )
   }))
-  return [...few(open, <PageLink page="providers">all providers</PageLink>), ...credentials]
+  return [...few(down, <PageLink page="providers">all providers</PageLink>), ...credentials]
 }
 
-type Workspaces = NonNullable<ReturnType<typeof useWorkspaces>["data"]>["data"]
-
-/** The workspaces whose credits end soon, the one that ends first at the top. */
-const creditMatters = (
-  workspaces: Workspaces,
-  perDay: ReadonlyMap<string, number>,
-  shown: string | undefined
-): ReadonlyArray<Matter> => {
-  const ending = workspaces
-    .filter(({ id }) => shown === undefined || shown === id)
-    .flatMap(({ credits: left, id, name }) => {
-      const rate = perDay.get(id) ?? 0
-      const days = rate === 0 ? Number.POSITIVE_INFINITY : left / rate
-      return days * day > soon ? [] : [{ id, name, left, days }]
-    })
-    .toSorted((a, b) => a.days - b.days)
-  return few(
-    ending.map(({ days, id, left, name }): Matter => ({
-      key: `credits ${id}`,
-      tone: left <= 0 ? "bad" : "warning",
-      word: left <= 0 ? "No credits" : "Low credits",
-      text: (
-        <>
-          <PageLink page="workspaces" search={{ id }}>
-            {name}
-          </PageLink>{" "}
-          has {credits(left)} credits left
-          {left > 0 &&
-            `, for ${days < 2 ? `${Math.floor(days * 24)} hours` : `${Math.floor(days)} days`} at the rate of the last ${rateDays} days`}
-        </>
-      )
-    })),
+const creditMatters = (ending: ReadonlyArray<Ending>): ReadonlyArray<Matter> =>
+  few(
+    ending
+      .filter(({ days }) => days * day <= soon)
+      .map(({ days, id, left, name }): Matter => ({
+        key: `credits ${id}`,
+        tone: left <= 0 ? "bad" : "warning",
+        word: left <= 0 ? "No credits" : "Low credits",
+        text: (
+          <>
+            <PageLink page="workspaces" search={{ id }}>
+              {name}
+            </PageLink>{" "}
+            has {credits(left)} credits left
+            {left > 0 && `, for ${daysText(days)} at the rate of the last ${rateDays} days`}
+          </>
+        )
+      })),
     <PageLink page="workspaces">all workspaces</PageLink>
   )
-}
 
 const keyMatters = (
   keys: NonNullable<ReturnType<typeof useKeys>["data"]>,
@@ -286,7 +268,7 @@ export const Attention = () => {
   const matters: ReadonlyArray<Matter> = [
     ...parts,
     ...(health.data === undefined ? [] : providerMatters(health.data)),
-    ...(perDay.data === undefined ? [] : creditMatters(workspaces.data?.data ?? [], perDay.data.of, workspace)),
+    ...creditMatters(endingOf(workspaces.data?.data ?? [], perDay.data?.of, workspace)),
     ...(keys.data === undefined ? [] : keyMatters(keys.data, workspace, now)),
     ...(guardrails.data === undefined ? [] : guardrailMatters(guardrails.data)),
     ...failed,

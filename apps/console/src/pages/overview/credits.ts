@@ -2,7 +2,9 @@
 import { useMemo } from "react"
 import { useRead } from "../../api/hooks.ts"
 import { byGroup, startOf, sumOf, useActivity } from "../../parts/activity.ts"
+import { count } from "../../parts/format.ts"
 import { useScope } from "../../shell/navigation.ts"
+import type { useWorkspaces } from "../../shell/WorkspacePicker.tsx"
 
 const day = 86_400_000
 
@@ -39,3 +41,41 @@ export const useSpendPerDay = () => {
     return { error, data: { all: sumOf(data).spend / days, of: new Map(groups) } }
   }, [read.data, read.error, from])
 }
+
+/** For how many days credits last if as much is spent each day as `perDay`. */
+export const daysLeft = (left: number, perDay: number): number =>
+  left <= 0 ? 0 : perDay === 0 ? Number.POSITIVE_INFINITY : left / perDay
+
+/** Such as `9 hours`, `12 days` or `over 10 years`. */
+export const daysText = (days: number): string =>
+  days < 1 / 24
+    ? "less than an hour"
+    : days < 2
+      ? `${Math.floor(days * 24)} ${Math.floor(days * 24) === 1 ? "hour" : "hours"}`
+      : days > 3650
+        ? "over 10 years"
+        : `${count(Math.floor(days))} days`
+
+/** A workspace whose credits end. */
+export interface Ending {
+  readonly id: string
+  readonly name: string
+  /** Credits. */
+  readonly left: number
+  readonly days: number
+}
+
+/** The workspaces whose credits end at the present rate, the one that ends first at the top. */
+export const endingOf = (
+  workspaces: NonNullable<ReturnType<typeof useWorkspaces>["data"]>["data"],
+  /** Undefined: it is read. */
+  perDay: ReadonlyMap<string, number> | undefined,
+  /** The only one that is shown. Undefined: all. */
+  shown: string | undefined
+): ReadonlyArray<Ending> =>
+  perDay === undefined
+    ? []
+    : workspaces
+        .filter(({ id }) => (shown === undefined || shown === id) && (perDay.get(id) ?? 0) > 0)
+        .map(({ credits: left, id, name }) => ({ id, name, left, days: daysLeft(left, perDay.get(id) ?? 0) }))
+        .toSorted((a, b) => a.days - b.days)

@@ -70,8 +70,9 @@ const columnsOf = (span: Span): ReadonlyArray<Column<Health>> => [
   },
   {
     key: "circuit",
-    title: "Circuit",
-    width: "6.5rem",
+    title: "State",
+    width: "7.25rem",
+    wraps: true,
     cell: (health) => <CircuitBadge {...health} />,
     sort: ({ circuit }) => circuit.state
   },

@@ -10,6 +10,8 @@ export interface Provider {
   readonly stopped: ReadonlyArray<Health>
   /** Since when the first of them is not called. Undefined: it is not known, or all are called. */
   readonly since: string | undefined
+  /** No call of them succeeded in this process, so they may have been down before. */
+  readonly mayBeLonger: boolean
   /** When the next call of the first of them is made. */
   readonly retryAt: string | undefined
 }
@@ -28,6 +30,7 @@ export const providersOf = (health: ReadonlyArray<Health>): ReadonlyArray<Provid
       name,
       endpoints,
       stopped,
+      mayBeLonger: stopped.every(({ windows }) => (windows["1d"].success_rate ?? 0) === 0),
       since: earliest(stopped.map(({ circuit }) => circuit.opened_at)),
       retryAt: earliest(stopped.map(({ circuit }) => circuit.retry_at))
     }
