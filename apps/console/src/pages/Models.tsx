@@ -1,10 +1,11 @@
 /** The models at their providers in the order in which they are tried, and what a request costs. */
 import { type ReactNode, useMemo } from "react"
 import { useRead } from "../api/hooks.ts"
-import { count } from "../parts/format.ts"
+import { count, time } from "../parts/format.ts"
 import { FilterSelect, FilterText } from "../parts/Filter.tsx"
 import { Empty, Loaded } from "../parts/Loaded.tsx"
 import { type Column, Table } from "../parts/Table.tsx"
+import { Time } from "../parts/Time.tsx"
 import { PageLink } from "../shell/PageLink.tsx"
 import { usePageSearch, useSetSearch } from "../shell/navigation.ts"
 import { CircuitBadge, Milliseconds, Success } from "./models/Health.tsx"
@@ -46,8 +47,8 @@ const columns: ReadonlyArray<Column<Offer>> = [
   },
   {
     key: "circuit",
-    title: "Circuit",
-    width: "7rem",
+    title: "State",
+    width: "10.5rem",
     cell: ({ health }) => health !== undefined && <CircuitBadge {...health} />,
     sort: ({ health }) => health?.circuit.state ?? ""
   },
@@ -56,7 +57,7 @@ const columns: ReadonlyArray<Column<Offer>> = [
     title: "Price, credits",
     width: "minmax(10.5rem, 1fr)",
     align: "right",
-    cell: ({ endpoint }) => endpoint !== undefined && <Price endpoint={endpoint} />,
+    cell: ({ endpoint, varies }) => endpoint !== undefined && <Price endpoint={endpoint} varies={varies} />,
     sort: sortablePrice
   },
   {
@@ -100,6 +101,7 @@ const List = ({ models }: { readonly models: ReadonlyArray<Model> }) => {
     [models, kind, q]
   )
   const offers = useOffers(shown, health.data?.data)
+  const started = health.data?.instance.started_at
   const opened = models.find((model) => model.id === id)
   return (
     <>
@@ -122,6 +124,13 @@ const List = ({ models }: { readonly models: ReadonlyArray<Model> }) => {
           {offers.length === 1 ? "offer" : "offers"}
         </p>
       </div>
+      {started !== undefined && (
+        <p>
+          Success and p95 count the calls of one process in the last 24 hours, but none before it started at{" "}
+          {time(started)} UTC (<Time at={started} ago />
+          ), whatever the range at the top.
+        </p>
+      )}
       {offers.length === 0 ? (
         <Empty title="No model matches these filters.">
           <button type="button" onClick={() => void set({ q: undefined, kind: undefined })}>

@@ -9,7 +9,7 @@ import { CheckField, SelectField, TextField } from "../../parts/Fields.tsx"
 import { credits } from "../../parts/format.ts"
 import { Loaded } from "../../parts/Loaded.tsx"
 import { type Column, Table } from "../../parts/Table.tsx"
-import type { Model, Offer } from "./offers.ts"
+import { abilitiesOf, type Model, type Offer } from "./offers.ts"
 
 type Request = Payload<"POST /estimate">
 type Estimate = Success<"POST /estimate">["data"]
@@ -47,8 +47,8 @@ const columns = (cheapest: number): ReadonlyArray<Column<Row>> => [
   {
     key: "place",
     title: "Tried",
-    width: "3rem",
-    cell: ({ offer, place }) => (offer === undefined ? "no" : `${place}.`)
+    width: "5.5rem",
+    cell: ({ offer, place }) => (offer === undefined ? "not offered" : `${place}.`)
   },
   {
     key: "note",
@@ -171,11 +171,6 @@ const TranscriptionForm = ({ model }: { readonly model: Model }) => {
   )
 }
 
-/** What at least one provider supports, in the order of the first one that does. */
-const union = <A,>(lists: ReadonlyArray<ReadonlyArray<A> | undefined>): ReadonlyArray<A> => [
-  ...new Set(lists.flatMap((list) => list ?? []))
-]
-
 const VideoForm = ({
   defaultDuration,
   model,
@@ -185,17 +180,19 @@ const VideoForm = ({
   readonly offers: ReadonlyArray<Offer>
   readonly defaultDuration: number
 }) => {
-  const abilities = offers.flatMap(({ endpoint }) => endpoint?.capabilities ?? [])
-  const resolutions = union(abilities.map((ability) => ability.resolutions))
-  const ratios = union(abilities.map((ability) => ability.aspect_ratios))
-  const upscales = model.capabilities.upscale === true
+  const {
+    aspect_ratios: ratios = [],
+    generate_audio: hasAudio = false,
+    max_duration: longest,
+    resolutions = [],
+    upscale: upscales = false
+  } = abilitiesOf(offers)
   const [duration, setDuration] = useState(defaultDuration === 0 ? "" : String(defaultDuration))
   const [resolution, setResolution] = useState<(typeof resolutions)[number] | typeof modelDefault>(modelDefault)
   const [ratio, setRatio] = useState<(typeof ratios)[number] | typeof modelDefault>(modelDefault)
-  const [audio, setAudio] = useState(model.capabilities.generate_audio === true)
+  const [audio, setAudio] = useState(hasAudio)
   const [factor, setFactor] = useState("2")
   const seconds = figure(duration)
-  const longest = Math.max(...abilities.map((ability) => ability.max_duration ?? 0))
   return (
     <>
       <div className="calculator">
@@ -208,8 +205,8 @@ const VideoForm = ({
             type="number"
             value={duration}
             onChange={setDuration}
-            placeholder="the model's own"
-            hint={longest > 0 ? `At most ${longest}` : undefined}
+            placeholder="default"
+            hint={longest === undefined ? undefined : `At most ${longest}`}
           />
         )}
         {resolutions.length > 0 && (
@@ -218,7 +215,7 @@ const VideoForm = ({
             name="resolution"
             value={resolution}
             onChange={setResolution}
-            options={[[modelDefault, "The model's own"], ...resolutions.map((value) => [value, value] as const)]}
+            options={[[modelDefault, "Default"], ...resolutions.map((value) => [value, value] as const)]}
           />
         )}
         {ratios.length > 0 && (
@@ -227,12 +224,10 @@ const VideoForm = ({
             name="aspect_ratio"
             value={ratio}
             onChange={setRatio}
-            options={[[modelDefault, "The model's own"], ...ratios.map((value) => [value, value] as const)]}
+            options={[[modelDefault, "Default"], ...ratios.map((value) => [value, value] as const)]}
           />
         )}
-        {model.capabilities.generate_audio === true && (
-          <CheckField label="With audio" checked={audio} onChange={setAudio} />
-        )}
+        {hasAudio && <CheckField label="With audio" checked={audio} onChange={setAudio} />}
       </div>
       <Result
         providers={model.providers}
@@ -244,7 +239,7 @@ const VideoForm = ({
             ...(seconds !== undefined && !upscales && { duration: seconds }),
             ...(resolution !== modelDefault && { resolution }),
             ...(ratio !== modelDefault && { aspect_ratio: ratio }),
-            ...(model.capabilities.generate_audio === true && { generate_audio: audio }),
+            ...(hasAudio && { generate_audio: audio }),
             ...(upscales && {
               upscale_factor: figure(factor) ?? 2,
               input_references: [{ type: "video_url", video_url: { url: "https://example.com/video.mp4" } }]

@@ -8,7 +8,7 @@ import { Time } from "../../parts/Time.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
 import { Calculator } from "./Calculator.tsx"
 import { CircuitBadge, CircuitDetail, Milliseconds, Success } from "./Health.tsx"
-import { type Health, type Model, type Offer, useOffers } from "./offers.ts"
+import { abilitiesOf, type Health, type Model, type Offer, useOffers } from "./offers.ts"
 import { Price } from "./prices.tsx"
 
 const columns: ReadonlyArray<Column<Offer>> = [
@@ -27,7 +27,8 @@ const columns: ReadonlyArray<Column<Offer>> = [
     title: "Price, credits",
     width: "minmax(7.5rem, 1.5fr)",
     align: "right",
-    cell: ({ endpoint }) => endpoint !== undefined && <Price endpoint={endpoint} />
+    wraps: true,
+    cell: ({ endpoint, varies }) => endpoint !== undefined && <Price endpoint={endpoint} varies={varies} />
   },
   {
     key: "limit",
@@ -38,8 +39,9 @@ const columns: ReadonlyArray<Column<Offer>> = [
   },
   {
     key: "circuit",
-    title: "Circuit",
-    width: "6rem",
+    title: "State",
+    width: "7rem",
+    wraps: true,
     cell: ({ health }) => health !== undefined && <CircuitBadge {...health} />
   },
   {
@@ -67,8 +69,12 @@ const columns: ReadonlyArray<Column<Offer>> = [
 
 const yesNo = (value: boolean): string => (value ? "yes" : "no")
 
-/** What a model can do, as pairs of words. */
-const abilitiesOf = ({ capabilities, expiration_date, kind }: Model): ReadonlyArray<readonly [string, string]> => {
+/** What a model can do at one of its providers at least, as pairs of words. */
+const factsOf = (
+  { expiration_date, kind }: Model,
+  offers: ReadonlyArray<Offer>
+): ReadonlyArray<readonly [string, string]> => {
+  const capabilities = abilitiesOf(offers)
   const { aspect_ratios, audio_formats, max_duration, references, resolutions } = capabilities
   const flags = [
     ["Images as documents", capabilities.image_documents],
@@ -133,14 +139,16 @@ const Details = ({ health, model }: { readonly model: Model; readonly health: Re
         <h3>Providers in the order in which they are tried</h3>
         <Table label="Providers of the model" columns={columns} rows={offers} rowKey={({ provider }) => provider} />
         <p className="hint">
-          Of several prices of a provider, such as by resolution, it is the highest. Limit: the longest that a call may
-          take. Successes, p50 and p95 are of the last 24 hours.
+          Up to: the price depends on the request, such as on the resolution. Limit: the longest that a call may take.
+          Successes, p50 and p95 are of the last 24 hours, or since the process started if that is less, whatever the
+          range at the top.
         </p>
       </section>
       <section className="loaded">
         <h3>What it can do</h3>
+        {offers.length > 1 && <p className="hint">At one of its providers at least.</p>}
         <dl className="facts">
-          {abilitiesOf(model).map(([name, value]) => (
+          {factsOf(model, offers).map(([name, value]) => (
             <div key={name} className="fact">
               <dt>{name}</dt>
               <dd>{value}</dd>

@@ -23,13 +23,21 @@ const priceOf = ({ is_free, pricing }: Priced): string => {
   return parts.length === 0 ? "0" : parts.join(" + ")
 }
 
-export const Price = ({ endpoint }: { readonly endpoint: Priced }) => (
+export const Price = ({
+  endpoint,
+  varies
+}: {
+  readonly endpoint: Priced
+  /** It is the highest of several. */
+  readonly varies: boolean
+}) => (
   <span
     title={Object.entries(endpoint.pricing)
       .filter(([, price]) => Number(price) !== 0)
       .map(([unit, price]) => `${unit.replaceAll("_", " ")}: ${price}`)
       .join(", ")}
   >
+    {varies && !endpoint.is_free && "up to "}
     {priceOf(endpoint)}
   </span>
 )
