@@ -85,6 +85,7 @@ describe.runIf(Pages.hasBrowser)("the pages about access", () => {
     // The key was created before the range of the page, so the entry is read by its id.
     expect(await fact(page, "When").innerText()).toContain(text(data[0]?.created_at))
     expect(await fact(page, "Request").innerText()).toBe(data[0]?.request_id)
+    await page.getByText("No other change in this range.").waitFor()
   })
 
   it("creates a key with a limit and a guardrail, shows it once, and its command works", async () => {

@@ -149,7 +149,11 @@ const AuditLog = () => {
           rows.length === 0 && !hasNextPage ? (
             <Empty
               title={
-                isFiltered ? "No change of this choice was made in the range." : "No change was made in the range."
+                search.id !== undefined
+                  ? "No other change in this range."
+                  : isFiltered
+                    ? "No change of this choice was made in the range."
+                    : "No change was made in the range."
               }
             >
               {search.range !== "30d" && (

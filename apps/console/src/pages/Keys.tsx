@@ -95,25 +95,30 @@ const Keys = (): ReactNode => {
                 selected={search.id}
                 more={keys.more}
                 columns={[
-                  { key: "name", title: "Name", width: "minmax(8.5rem, 1.4fr)", cell: ({ name }) => name },
+                  {
+                    key: "name",
+                    title: "Name",
+                    width: "minmax(10rem, 2fr)",
+                    cell: ({ name }) => <span title={name}>{name}</span>
+                  },
                   { key: "state", title: "State", width: "5.5rem", cell: (key) => <KeyState of={key} /> },
                   {
                     key: "workspace",
                     title: "Workspace",
-                    width: "minmax(6.5rem, 1fr)",
+                    width: "minmax(6rem, 1fr)",
                     cell: ({ workspace_id }) => workspaceName(workspace_id)
                   },
-                  { key: "kind", title: "Kind", width: "8.5rem", cell: kindOf },
+                  { key: "kind", title: "Kind", width: "8.25rem", cell: kindOf },
                   {
                     key: "guardrail",
                     title: "Guardrail",
-                    width: "minmax(6rem, 1fr)",
+                    width: "minmax(5.5rem, 1fr)",
                     cell: ({ guardrail_id }) => (guardrail_id === null ? "" : <GuardrailLink id={guardrail_id} />)
                   },
                   {
                     key: "today",
                     title: "Today",
-                    width: "4.5rem",
+                    width: "4.25rem",
                     align: "right",
                     cell: ({ usage_daily }) => credits(usage_daily)
                   },
@@ -124,7 +129,7 @@ const Keys = (): ReactNode => {
                     align: "right",
                     cell: ({ usage_monthly }) => credits(usage_monthly)
                   },
-                  { key: "limit", title: "Left of its limit", width: "9.5rem", cell: (key) => <KeyLeft of={key} /> },
+                  { key: "limit", title: "Left of its limit", width: "8.25rem", cell: (key) => <KeyLeft of={key} /> },
                   {
                     key: "last",
                     title: "Last used",

@@ -84,6 +84,16 @@ const Usage = ({ usage }: { readonly usage: PaidRequest["usage"] }) => {
     : entries.map(([name, value]) => `${name.replaceAll("_", " ")}: ${count(value)}`).join(", ")
 }
 
+/** How the answer follows from the attempts. Undefined: not all of them failed. */
+const answerOf = ({ attempts, error_status, status }: PaidRequest): string | undefined => {
+  const tried = attempts.filter(({ outcome }) => outcome !== "CircuitOpen")
+  if (status !== "failed" || error_status === null || tried.length === 0) return undefined
+  if (tried.some(({ outcome }) => outcome === "Success")) return undefined
+  return tried.length === 1
+    ? `The only attempt failed; the gateway answered ${error_status} for it.`
+    : `All ${tried.length} attempts failed; the gateway answered ${error_status} for the last one.`
+}
+
 const Paid = ({ request }: { readonly request: PaidRequest }) => {
   const workspaceName = useWorkspaceName()
   const { error_message, error_status, external_user, provider, request_id, trace, upstream_model, video_id } = request
@@ -107,6 +117,7 @@ const Paid = ({ request }: { readonly request: PaidRequest }) => {
         </div>
       )}
       <h3>What was tried</h3>
+      {answerOf(request) !== undefined && <p>{answerOf(request)}</p>}
       <Waterfall request={request} />
       <h3>The request</h3>
       <dl className="facts">
