@@ -213,8 +213,9 @@ export const declarations = Setting.prefixed(GatewayServerConfig.variablePrefix,
         description: "Client that the gateway is at the provider of identities"
       }),
       clientSecret: Setting.secret("console-oidc-client-secret", {
-        schema: Schema.Redacted(Schema.NonEmptyString),
-        allowed: "a text",
+        // A space or a line end in it was pasted by mistake.
+        schema: Schema.Redacted(Schema.String.check(Schema.isPattern(/^[\x21-\x7e]+$/))),
+        allowed: "a text of ASCII characters without spaces",
         description: "Secret of that client. Without it, the gateway is a public client"
       }),
       scopes: Setting.text("console-oidc-scopes", {

@@ -265,7 +265,7 @@ const bodies: ReadonlyArray<
         ["other", null, undefined]
       ],
       ["window_seconds", [60, 86_400, undefined], [59, 86_401, 60.5, null]],
-      ["min_requests", [1, 10_000, undefined], [0, 10_001, 1.5, null]],
+      ["min_requests", [1, 2000, undefined], [0, 2001, 1.5, null]],
       ["workspace_id", [null, undefined, "7d9d1f9e-3a55-4f0c-9a35-0e4d1b9f6a10"], ["default", 1]],
       ["provider", [null, undefined, "cohere"], ["", 1]],
       ["enabled", [true, false, undefined], [null, "yes"]]
