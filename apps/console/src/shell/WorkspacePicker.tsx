@@ -1,5 +1,6 @@
 /** Chooses the workspace whose figures the pages show. */
 import { useRead } from "../api/hooks.ts"
+import { Problem } from "../parts/Problem.tsx"
 import { useFrameSearch, useSetFrame } from "./navigation.ts"
 
 /** The first 100 workspaces, which is what the API gives at once. */
@@ -23,10 +24,14 @@ export const useOneWorkspace = (): { readonly id: string; readonly name: string 
   return all?.find(({ is_default }) => is_default) ?? all?.[0]
 }
 
-/** Says which workspace a list is of while the frame has all of them. */
+/**
+ * Says which workspace a list is of while the frame has all of them, or why that is not known.
+ */
 export const OneWorkspace = () => {
   const { workspace } = useFrameSearch()
+  const { error } = useWorkspaces()
   const one = useOneWorkspace()
+  if (one === undefined && error !== null) return <Problem what="The workspaces could not be read" error={error} />
   if (workspace !== undefined || one === undefined) return null
   return <p className="hint">This list is of the workspace {one.name}. Choose another one at the top.</p>
 }

@@ -1,0 +1,106 @@
+// Every page of the console at three widths in both themes: full, empty, failing and loading. And a
+// list of 10,000 rows.
+import type { Browser } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+import * as Pages from "@model-gateway/test-filled/Browser"
+import { type Empty, type Filled, startEmpty, startFilled } from "@model-gateway/test-filled/Filled"
+import { pageNames } from "../src/console/pages.ts"
+
+const api = "**/console/api/**"
+
+describe.runIf(Pages.hasBrowser)("the pages of the console", () => {
+  let browser: Browser
+  let filled: Filled
+  let empty: Empty
+  beforeAll(async () => {
+    ;[browser, filled, empty] = await Promise.all([Pages.launch(), startFilled(), startEmpty()])
+  })
+  afterAll(async () => {
+    await browser.close()
+    await Promise.all([filled.stop(), empty.stop()])
+  })
+
+  const open = async (gateway: Empty, [width, scheme]: (typeof Pages.looks)[number]) => {
+    const site = await Pages.open(browser, gateway.origin, { width, scheme })
+    onTestFinished(() => site.close())
+    await site.signIn(gateway.managementKey)
+    return site
+  }
+
+  const pathOf = (name: string): string => (name === "overview" ? "/console/" : `/console/${name}`)
+
+  /** Waits until the page has read what it shows. */
+  const isRead = async ({ page }: Pages.Site) => {
+    await page.locator("main h1").waitFor()
+    await expect.poll(() => page.locator(".skeleton, [aria-busy='true']").count(), { timeout: 60_000 }).toBe(0)
+  }
+
+  /** Takes a picture of the page, and returns what is wrong with it. */
+  const wrong = async (site: Pages.Site, name: string): Promise<ReadonlyArray<string>> => {
+    await site.shoot(name)
+    const { foreign, policy } = site.problems
+    const problems = [...(await site.axe()), ...(await Pages.overflow(site.page)), ...policy, ...foreign]
+    return problems.map((problem) => `${name}: ${problem}`)
+  }
+
+  /** What is wrong with the pages in a state. */
+  const inAll = async (site: Pages.Site, state: string, isThere: () => Promise<unknown>) => {
+    const problems: Array<string> = []
+    for (const name of pageNames) {
+      await site.go(pathOf(name))
+      await isThere()
+      problems.push(...(await wrong(site, `${state}-${name}`)))
+    }
+    return problems
+  }
+
+  describe.each(Pages.looks)("%i pixels wide in %s", (...look) => {
+    it.each([
+      ["full", () => filled],
+      ["empty", () => empty]
+    ] as const)("are accessible and fit when they are %s", async (state, gateway) => {
+      const site = await open(gateway(), look)
+      expect(await inAll(site, state, () => isRead(site))).toEqual([])
+      expect(site.problems.console).toEqual([])
+    })
+
+    it("say what failed", async () => {
+      const site = await open(filled, look)
+      await site.page.route(api, (route) =>
+        route.fulfill({ status: 500, json: { error: { code: 500, message: "internal server error" } } })
+      )
+      const sentence = site.page.locator("main").getByText("internal server error").first()
+      expect(await inAll(site, "failing", () => sentence.waitFor())).toEqual([])
+    })
+
+    it("show rows that wait while they read", async () => {
+      const site = await open(filled, look)
+      // No answer ever comes.
+      await site.page.route(api, () => {})
+      expect(await inAll(site, "loading", () => site.page.locator(".skeleton").first().waitFor())).toEqual([])
+    })
+  })
+
+  it("scroll 10,000 rows without a task above 50 ms", async () => {
+    const site = await open(filled, [1440, "light"])
+    await site.page.route("**/console/api/generations?*", async (route) => {
+      const answer = await route.fetch()
+      const { data: some } = (await answer.json()) as { readonly data: ReadonlyArray<object> }
+      const data = Array.from({ length: 10_000 }, (_, index) => ({ ...some[0], id: `gen_${index}` }))
+      await route.fulfill({ response: answer, json: { data, has_more: false, next: null } })
+    })
+    await site.go("/console/requests")
+    const table = site.page.locator(".table[data-virtual='true']")
+    await table.waitFor()
+    await site.page.waitForTimeout(1000)
+    await table.hover()
+    const tasks = await Pages.longTasks(site.page, async () => {
+      for (let step = 0; step < 60; step++) {
+        await site.page.mouse.wheel(0, 1500)
+        await site.page.waitForTimeout(30)
+      }
+    })
+    expect(await table.evaluate((element) => element.scrollTop)).toBeGreaterThan(50_000)
+    expect(tasks).toEqual([])
+  })
+})
