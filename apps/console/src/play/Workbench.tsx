@@ -2,7 +2,7 @@
  * The three parts of a task: parameters, input and result, code and facts. They stand side by side
  * on wide screens. On others they are tabs, and the button that runs stays at the bottom.
  */
-import { type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react"
+import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from "react"
 import { credits } from "../parts/format.ts"
 import { Icon } from "../parts/Icon.tsx"
 import { Code } from "./Code.tsx"
@@ -36,7 +36,8 @@ const parts: ReadonlyArray<readonly [Part, string]> = [
 
 /** Ctrl+Enter runs, Escape cancels. An open dialog has its own keys. */
 const useKeys = (isShown: boolean, isRunning: boolean, run: () => void, cancel: () => void) => {
-  useEffect(() => {
+  // At once, not after the next frame: a key that follows a change runs the form as it is now.
+  useLayoutEffect(() => {
     if (!isShown) return
     const pressed = (event: KeyboardEvent) => {
       if (document.querySelector("dialog[open]") !== null) return
