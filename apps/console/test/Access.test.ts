@@ -1,5 +1,5 @@
-// Keys, guardrails, workspaces with their credits, and the audit log, in a browser on a gateway with
-// a month of use.
+// Keys, guardrails, workspaces with their credits, and the audit log, in a browser on a gateway
+// with a month of use.
 import * as Pages from "@model-gateway/test-filled/Browser"
 import { type Filled, startFilled } from "@model-gateway/test-filled/Filled"
 import type { Browser, Page } from "playwright-core"

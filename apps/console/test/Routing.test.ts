@@ -1,5 +1,5 @@
-// The pages of models, providers, provider keys, videos, webhooks, destinations and the system, of a
-// filled gateway.
+// The pages of models, providers, provider keys, videos, webhooks, destinations and the system, of
+// a filled gateway.
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
 import * as Api from "@model-gateway/test-filled/Api"

@@ -30,8 +30,8 @@ const isPage = (source: string): boolean => /^pages\/\w+\.tsx$/.test(source) || 
 const nameOf = (source: string): string => /(\w+)\.\w+$/.exec(source)?.[1] ?? source
 
 /**
- * All that a page loads: what it imports, and what it loads later, such as the code of charts. Other
- * pages are left out.
+ * All that a page loads: what it imports, and what it loads later, such as the code of charts.
+ * Other pages are left out.
  */
 const filesOf = (manifest: Manifest, source: string): ReadonlySet<string> => {
   const files = new Set<string>()

@@ -57,7 +57,9 @@ let waiting:
   | { readonly promise: Promise<void>; readonly resolve: () => void; readonly reject: (e: Error) => void }
   | undefined
 
-/** Opens the sign-in dialog and waits until the person has signed in. One dialog serves all calls. */
+/**
+ * Opens the sign-in dialog and waits until the person has signed in. One dialog serves all calls.
+ */
 export const recover = (wanted: Wanted, signal?: AbortSignal): Promise<void> => {
   waiting ??= Promise.withResolvers<void>()
   // Who waits may have been aborted. The rejection then has no other observer.
@@ -90,13 +92,14 @@ export const resume = async (): Promise<void> => {
       session: null,
       wanted: "signed out",
       ways: error.ways,
-      // Anything but a 401 says why no session can be found, such as a gateway that does not answer.
+      // Anything but a 401 says why no session can be found, such as a gateway that does not
+      // answer.
       ...(error.status !== 401 && { problem: error })
     })
   }
 }
 
-/** What the page is told by one word if a sign-in at a provider of identities fails. */
+/** Messages for the reasons for which a sign-in with OpenID Connect can fail. */
 const problems: Readonly<Record<string, string>> = {
   no_role: "Your account has no role for the console. Ask who operates the gateway: its log says what is missing",
   no_workspace:
@@ -117,7 +120,7 @@ export const begin = async (fragment: URLSearchParams): Promise<void> => {
   try {
     await signIn({ token })
   } catch (error) {
-    // An earlier session may go on. If there is none, the dialog says why the link did not work.
+    // An earlier session may still be valid. Otherwise the dialog says why the link failed.
     set({ problem: error instanceof Error ? error : new Error(String(error)) })
     await resume()
   }

@@ -63,7 +63,7 @@ const Rules = ({ create }: { readonly create: ReactNode }) => {
       <Loaded value={alerts} what="The alerts" rows={4}>
         {() =>
           alerts.total === 0 ? (
-            <Empty title="An alert tells a webhook or Slack that a budget, a provider or a key needs attention. There is none yet.">
+            <Empty title="No alerts yet. An alert notifies a webhook or Slack when a budget, a provider or a key needs attention.">
               {create}
               <p>
                 Over HTTP: <code>POST /api/v1/alerts</code>

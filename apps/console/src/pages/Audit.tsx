@@ -224,7 +224,7 @@ const AuditLog = () => {
 
 const Audit = (): ReactNode => {
   const { session } = useSessionState()
-  // The gateway refuses the audit log to whoever is restricted to some workspaces.
+  // A session that is restricted to some workspaces may not read the audit log.
   return session?.workspace_ids === null ? (
     <AuditLog />
   ) : (

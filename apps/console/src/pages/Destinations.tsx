@@ -92,7 +92,7 @@ const Destinations = (): ReactNode => {
       <Loaded value={destinations} what="The destinations" rows={4}>
         {() =>
           destinations.total === 0 ? (
-            <Empty title="A destination gets a trace or a signed webhook of each finished request. There is none yet.">
+            <Empty title="No destinations yet. A destination receives a trace or a signed webhook for each finished request.">
               {create}
               <p>
                 Over HTTP: <code>POST /api/v1/observability/destinations</code>

@@ -73,7 +73,7 @@ const Keys = (): ReactNode => {
         {() =>
           keys.total === 0 ? (
             search.q === undefined ? (
-              <Empty title="A program needs a key to call the gateway. There is none yet.">
+              <Empty title="No keys yet. A program needs a key to call the gateway.">
                 {create}
                 <code>model-gateway keys create --name search</code>
               </Empty>

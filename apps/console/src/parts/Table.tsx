@@ -126,7 +126,7 @@ export const Table = <Row,>({
                 data-selected={selected === key}
                 style={start === undefined ? template : { ...template, transform: `translateY(${start}px)` }}
                 onClick={(event) => {
-                  // A click on a button, a link or a selection of text is none on the row.
+                  // Clicking a button or a link, or selecting text, does not open the row.
                   if (event.target instanceof Element && event.target.closest("a, button") !== null) return
                   if (getSelection()?.isCollapsed !== false) onOpen?.(row)
                 }}

@@ -2,7 +2,9 @@
 import { useRead } from "../api/hooks.ts"
 import { shortId } from "./format.ts"
 
-/** The keys whose names are known: the 1,000 that used most, which is what the API gives at once. */
+/**
+ * The keys whose names are known: the 1,000 that used most, which is what the API gives at once.
+ */
 export const useKeys = (enabled = true) =>
   useRead("GET /keys", { query: { limit: 1000, include_disabled: true, sort: "usage" } }, { enabled })
 

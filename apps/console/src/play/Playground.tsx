@@ -66,7 +66,7 @@ const KeyChip = () => {
 
 interface Opened {
   readonly form: Form
-  /** Counts up, so that the task begins anew with the form. */
+  /** Increases when a form is opened, so that the task is mounted again with it. */
   readonly version: number
 }
 

@@ -22,7 +22,7 @@ export const PageLink = <Name extends PageName>({
     to={pathOf(page)}
     search={(before: object) => ({ ...frameSearch({ ...before }), ...given({ ...search }) })}
     activeOptions={{ exact: true, includeSearch: false }}
-    // A link to one item of the page is none to where the person is.
+    // A link to one item of a page is not a link to the current page.
     activeProps={search === undefined ? { "aria-current": "page" } : {}}
     {...(className !== undefined && { className })}
     {...(onClick !== undefined && { onClick })}

@@ -1,4 +1,6 @@
-/** Typed search parameters: texts of the URL. A parameter that makes no sense counts as not given. */
+/**
+ * Typed search parameters: texts of the URL. A parameter that makes no sense counts as not given.
+ */
 import { type FrameSearch, type RangeName, rangeNames } from "./range.ts"
 
 type Raw = Readonly<Record<string, unknown>>

@@ -172,7 +172,7 @@ export const ModelDetails = ({
   onClose
 }: {
   readonly id: string
-  /** Undefined: there is none with this id. */
+  /** Undefined: no model has this id. */
   readonly model: Model | undefined
   readonly health: ReadonlyArray<Health> | undefined
   readonly onClose: () => void

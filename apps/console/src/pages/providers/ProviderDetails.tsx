@@ -178,7 +178,7 @@ export const ProviderDetails = ({
   provider
 }: {
   readonly id: string
-  /** Undefined: there is none of this name. */
+  /** Undefined: no provider has this name. */
   readonly provider: Provider | undefined
   readonly onClose: () => void
 }) => (

@@ -26,7 +26,9 @@ const isTextName = (name: string): boolean => textNames.includes(name.trim().toL
 
 const separators = [",", ";", "\t"]
 
-/** Reads CSV (RFC 4180): cells may be in quotes, and have line breaks and doubled quotes in them. */
+/**
+ * Reads CSV (RFC 4180): cells may be in quotes, and have line breaks and doubled quotes in them.
+ */
 export const readCsv = (text: string): ReadonlyArray<ReadonlyArray<string>> => {
   const source = text.replace(/^\uFEFF/, "")
   const head = source.split(/\r?\n/, 1)[0] ?? ""
@@ -64,7 +66,7 @@ export const readCsv = (text: string): ReadonlyArray<ReadonlyArray<string>> => {
 const isRecord = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** A value of JSON as a document. Undefined: it is none. */
+/** A JSON value as a document. Undefined: it is not one. */
 const documentOf = (value: unknown): Document | undefined => {
   if (typeof value === "string") return value
   if (!isRecord(value)) return undefined

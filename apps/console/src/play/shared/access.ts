@@ -13,7 +13,7 @@ type Mint = () => Promise<Ephemeral>
 
 /** What the page shows about the key. */
 export interface Access {
-  /** The ends of the key that pays. Undefined: there is none. */
+  /** The prefix and the last characters of the key that pays. Undefined: no key was chosen. */
   readonly label: string | undefined
   /** Why the last key does not work any more. */
   readonly ended: string | undefined
@@ -67,7 +67,9 @@ export const problemOf = (key: string): string | undefined => {
   return undefined
 }
 
-/** Takes an ordinary key. It is sent to this gateway only, and stays in memory to renew the other. */
+/**
+ * Takes an ordinary key. It is sent to this gateway only, and stays in memory to renew the other.
+ */
 export const enterKey = (key: string): Promise<void> =>
   start(async () => {
     const headers = { ...json, authorization: `Bearer ${key}` }

@@ -1,4 +1,7 @@
-/** Calls of the API with the playground's key: what was sent, what was answered, and how long it took. */
+/**
+ * Calls of the API with the playground's key: what was sent, what was answered, and how long it
+ * took.
+ */
 import { ApiError, base, errorOf, unreachable } from "../../api/http.ts"
 import type { Json } from "@model-gateway/core/unstable/CodeSamples"
 import { refused, token } from "./access.ts"
@@ -131,7 +134,9 @@ export const exchange = async (call: Call, signal?: AbortSignal): Promise<Exchan
   }
 }
 
-/** The JSON of an answer that succeeded, taken to be what the contract says. Undefined: it failed. */
+/**
+ * The JSON of an answer that succeeded, taken to be what the contract says. Undefined: it failed.
+ */
 export const answerOf = <A>(exchange: Exchange): A | undefined => {
   if (exchange.error !== undefined) return undefined
   // Components ask for it whenever they are drawn.

@@ -46,7 +46,9 @@ const open = (): Promise<IDBDatabase> => {
   return opened
 }
 
-/** Uses a store. Browsers can forbid storage: then there is no history, and everything else works. */
+/**
+ * Uses a store. Browsers can forbid storage: then there is no history, and everything else works.
+ */
 const withStore = async <A>(
   name: "runs" | "jobs" | "settings",
   mode: IDBTransactionMode,

@@ -29,7 +29,7 @@ const isForm = (value: unknown): value is Form =>
   !Array.isArray(value) &&
   Object.values(value).every((text) => typeof text === "string")
 
-/** The form in a fragment. Undefined: there is none, or it was cut off. */
+/** The form in a fragment. Undefined: the fragment has no form, or was cut off. */
 export const formOf = (hash: string): Form | undefined => {
   const text = new URLSearchParams(hash.replace(/^#/, "")).get("form")
   if (text === null) return undefined

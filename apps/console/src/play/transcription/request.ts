@@ -16,7 +16,7 @@ export type TranscriptionForm = typeof defaults
 
 const formats = ["wav", "mp3", "flac", "m4a", "ogg", "webm", "aac"]
 
-/** The format of a file, by the end of its name. Undefined: it is none that can be transcribed. */
+/** The format of a file, by its extension. Undefined: it cannot be transcribed. */
 export const formatOf = (filename: string): string | undefined => {
   const extension = filename.split(".").at(-1)?.toLowerCase()
   return formats.find((format) => format === extension)
