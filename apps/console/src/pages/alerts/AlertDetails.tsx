@@ -1,11 +1,9 @@
 /** One alert: what it watches, what it measured last, and the changes of it. */
-import { useState } from "react"
 import { useChange, useMay } from "../../api/hooks.ts"
 import { Badge } from "../../parts/Badge.tsx"
 import { Id } from "../../parts/Copy.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { DeleteDialog } from "../../parts/FormDialog.tsx"
-import { Problem } from "../../parts/Problem.tsx"
+import { ItemActions } from "../../parts/ItemActions.tsx"
 import { Time } from "../../parts/Time.tsx"
 import { GuardrailLink, KeyLink } from "../../shell/Links.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
@@ -39,58 +37,36 @@ export const Watched = ({ of: alert }: { readonly of: Alert }) => {
 
 const Actions = ({ alert, onDeleted }: { readonly alert: Alert; readonly onDeleted: () => void }) => {
   const params = { id: alert.id }
-  const [open, setOpen] = useState<"edit" | "delete">()
   const update = useChange("PATCH /alerts/:id")
   const remove = useChange("DELETE /alerts/:id")
   const test = useChange("POST /alerts/:id/test")
-  const close = () => setOpen(undefined)
   return (
-    <>
-      <div className="bar">
-        <button type="button" onClick={() => setOpen("edit")}>
-          Change
-        </button>
-        <button
-          type="button"
-          disabled={update.isPending}
-          onClick={() => update.mutate({ params, payload: { enabled: !alert.enabled } })}
-        >
-          {alert.enabled ? "Disable" : "Enable"}
-        </button>
-        <button type="button" disabled={test.isPending} onClick={() => test.mutate({ params })}>
-          {test.isPending ? "Sending …" : "Send a test"}
-        </button>
-        <span className="end">
-          <button type="button" className="danger" onClick={() => setOpen("delete")}>
-            Delete
-          </button>
-        </span>
-      </div>
-      <div role="status">
-        {test.data !== undefined && (
+    <ItemActions
+      what="alert"
+      name={alert.name}
+      edit={(close) => <EditAlert alert={alert} onClose={close} />}
+      switching={{
+        ...update,
+        label: alert.enabled ? "Disable" : "Enable",
+        run: () => update.mutate({ params, payload: { enabled: !alert.enabled } })
+      }}
+      test={{ ...test, label: "Send a test", running: "Sending …", run: () => test.mutate({ params }) }}
+      tested={
+        test.data !== undefined && (
           <p>
             The test is on its way:{" "}
             <PageLink page="webhooks" search={{ id: test.data.data.id }}>
               see its delivery
             </PageLink>
           </p>
-        )}
-      </div>
-      {test.error !== null && <Problem what="The test was not sent" error={test.error} />}
-      {update.error !== null && <Problem what="The alert was not changed" error={update.error} />}
-      {open === "edit" && <EditAlert alert={alert} onClose={close} />}
-      {open === "delete" && (
-        <DeleteDialog
-          what="alert"
-          name={alert.name}
-          change={remove}
-          onDelete={() => remove.mutate({ params }, { onSuccess: onDeleted })}
-          onClose={close}
-        >
-          <p>It is not evaluated any more. Its earlier firings stay in the list. This cannot be undone.</p>
-        </DeleteDialog>
-      )}
-    </>
+        )
+      }
+      deletion={{
+        change: remove,
+        run: () => remove.mutate({ params }, { onSuccess: onDeleted }),
+        effect: <p>It is not evaluated any more. Its earlier firings stay in the list. This cannot be undone.</p>
+      }}
+    />
   )
 }
 

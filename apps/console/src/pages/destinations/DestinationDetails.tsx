@@ -1,12 +1,10 @@
 /** One destination: what it gets, and the changes of it. */
-import { useState } from "react"
 import { useChange, useMay } from "../../api/hooks.ts"
 import { Badge } from "../../parts/Badge.tsx"
 import { Id } from "../../parts/Copy.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { DeleteDialog } from "../../parts/FormDialog.tsx"
 import { count, duration, percent } from "../../parts/format.ts"
-import { Problem } from "../../parts/Problem.tsx"
+import { ItemActions } from "../../parts/ItemActions.tsx"
 import { Time } from "../../parts/Time.tsx"
 import { KeyLink } from "../../shell/Links.tsx"
 import { useWorkspaceName } from "../../shell/WorkspacePicker.tsx"
@@ -40,56 +38,34 @@ const nameOf = ({ id, name }: Destination): string => name ?? id
 const Actions = ({ destination, onDeleted }: { readonly destination: Destination; readonly onDeleted: () => void }) => {
   const { enabled, id } = destination
   const params = { id }
-  const [open, setOpen] = useState<"edit" | "delete">()
   const update = useChange("PATCH /observability/destinations/:id")
   const remove = useChange("DELETE /observability/destinations/:id")
   const test = useChange("POST /observability/destinations/:id/test")
-  const close = () => setOpen(undefined)
   return (
-    <>
-      <div className="bar">
-        <button type="button" onClick={() => setOpen("edit")}>
-          Change
-        </button>
-        <button
-          type="button"
-          disabled={update.isPending}
-          onClick={() => update.mutate({ params, payload: { enabled: !enabled } })}
-        >
-          {enabled ? "Pause" : "Enable"}
-        </button>
-        <button type="button" disabled={test.isPending} onClick={() => test.mutate({ params })}>
-          {test.isPending ? "Sending …" : "Send a test event"}
-        </button>
-        <span className="end">
-          <button type="button" className="danger" onClick={() => setOpen("delete")}>
-            Delete
-          </button>
-        </span>
-      </div>
-      {update.error !== null && <Problem what="The destination was not changed" error={update.error} />}
-      <div role="status">
-        {test.data !== undefined && (
+    <ItemActions
+      what="destination"
+      name={nameOf(destination)}
+      edit={(close) => <EditDestination destination={destination} onClose={close} />}
+      switching={{
+        ...update,
+        label: enabled ? "Pause" : "Enable",
+        run: () => update.mutate({ params, payload: { enabled: !enabled } })
+      }}
+      test={{ ...test, label: "Send a test event", running: "Sending …", run: () => test.mutate({ params }) }}
+      tested={
+        test.data !== undefined && (
           <Badge tone={test.data.data.accepted ? "good" : "bad"}>
             {test.data.data.accepted ? "The test event was accepted" : `It was not accepted: ${test.data.data.error}`}{" "}
             after {duration(test.data.data.duration_ms)}
           </Badge>
-        )}
-      </div>
-      {test.error !== null && <Problem what="The test event was not sent" error={test.error} />}
-      {open === "edit" && <EditDestination destination={destination} onClose={close} />}
-      {open === "delete" && (
-        <DeleteDialog
-          what="destination"
-          name={nameOf(destination)}
-          change={remove}
-          onDelete={() => remove.mutate({ params }, { onSuccess: onDeleted })}
-          onClose={close}
-        >
-          <p>Events that were not delivered yet are not delivered. This cannot be undone.</p>
-        </DeleteDialog>
-      )}
-    </>
+        )
+      }
+      deletion={{
+        change: remove,
+        run: () => remove.mutate({ params }, { onSuccess: onDeleted }),
+        effect: <p>Events that were not delivered yet are not delivered. This cannot be undone.</p>
+      }}
+    />
   )
 }
 

@@ -4,20 +4,19 @@ import type { Item, Payload } from "../../api/Contract.ts"
 import { useChange, useRead } from "../../api/hooks.ts"
 import { AreaField, SelectField, TextField } from "../../parts/Fields.tsx"
 import { FormDialog } from "../../parts/FormDialog.tsx"
+import { type LimitDraft, LimitFields } from "../../parts/LimitFields.tsx"
 import { useScope } from "../../shell/navigation.ts"
 import { useWorkspaces } from "../../shell/WorkspacePicker.tsx"
-import { amountOf, type Reset, resetOptions } from "../keys/KeyFields.tsx"
+import { amountOf } from "../keys/KeyFields.tsx"
 import { Losses } from "./Losses.tsx"
 import { type Choice, ModelPicker, ProviderPicker } from "./Picker.tsx"
 import type { Restriction } from "./restriction.ts"
 
 export type Guardrail = Item<"GET /guardrails">
 
-interface Draft {
+interface Draft extends LimitDraft {
   readonly name: string
   readonly description: string
-  readonly limit: string
-  readonly reset: Reset | ""
   readonly models: Choice
   readonly providers: Choice
 }
@@ -84,26 +83,14 @@ const Fields = ({
       onChange={(description) => set({ description })}
       error={error}
     />
-    <div className="columns">
-      <TextField
-        label="Limit of all its keys together, in credits"
-        name="limit_usd"
-        type="number"
-        value={draft.limit}
-        onChange={(limit) => set({ limit })}
-        error={error}
-        hint="Empty: no limit."
-      />
-      <SelectField
-        label="The limit resets"
-        name="reset_interval"
-        value={draft.reset}
-        options={resetOptions}
-        onChange={(reset) => set({ reset })}
-        error={error}
-        hint="Periods are UTC."
-      />
-    </div>
+    <LimitFields
+      label="Limit of all its keys together, in credits"
+      names={["limit_usd", "reset_interval"]}
+      draft={draft}
+      set={set}
+      error={error}
+      hint="Empty: no limit."
+    />
     <ModelPicker value={draft.models} change={(models) => set({ models })} error={error} />
     <ProviderPicker value={draft.providers} change={(providers) => set({ providers })} error={error} />
   </>

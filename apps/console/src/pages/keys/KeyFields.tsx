@@ -2,15 +2,12 @@
 import { useSessionState } from "../../api/hooks.ts"
 import { includes, type Role } from "../../api/session.ts"
 import { CheckField, SelectField, TextField } from "../../parts/Fields.tsx"
+import { type LimitDraft, LimitFields } from "../../parts/LimitFields.tsx"
 import { useWorkspaces } from "../../shell/WorkspacePicker.tsx"
 
-export type Reset = "daily" | "weekly" | "monthly"
-
 /** The fields as texts of the form. */
-export interface KeyDraft {
+export interface KeyDraft extends LimitDraft {
   readonly name: string
-  readonly limit: string
-  readonly reset: Reset | ""
   readonly countsProviderKeys: boolean
   readonly isFreeTier: boolean
   /** A time in UTC as an input has it, such as `2026-11-20T22:30`. */
@@ -36,13 +33,6 @@ export const amountOf = (text: string): number | null => (text.trim() === "" ? n
 
 /** A time of a form as the API takes it. Null: none. */
 export const timeOf = (text: string): string | null => (text === "" ? null : new Date(`${text}Z`).toISOString())
-
-export const resetOptions: ReadonlyArray<readonly [Reset | "", string]> = [
-  ["monthly", "Every month"],
-  ["weekly", "Every week, on Monday"],
-  ["daily", "Every day"],
-  ["", "Never"]
-]
 
 const roleTexts: Readonly<Record<Role, string>> = {
   viewer: "Viewer: reads",
@@ -84,26 +74,14 @@ export const NameAndExpiry = ({ draft, error, set }: Part) => (
 /** What an ordinary key may spend. */
 export const SpendingFields = ({ draft, error, set }: Part) => (
   <>
-    <div className="columns">
-      <TextField
-        label="Limit in credits"
-        name="limit"
-        type="number"
-        value={draft.limit}
-        onChange={(limit) => set({ limit })}
-        error={error}
-        hint="Empty: only the workspace's credits limit the key."
-      />
-      <SelectField
-        label="The limit resets"
-        name="limit_reset"
-        value={draft.reset}
-        options={resetOptions}
-        onChange={(reset) => set({ reset })}
-        error={error}
-        hint="Periods are UTC."
-      />
-    </div>
+    <LimitFields
+      label="Limit in credits"
+      names={["limit", "limit_reset"]}
+      draft={draft}
+      set={set}
+      error={error}
+      hint="Empty: only the workspace's credits limit the key."
+    />
     <CheckField
       label="Count requests with the caller's provider keys toward the limit"
       checked={draft.countsProviderKeys}

@@ -1,13 +1,11 @@
 /** One provider key: who may use it and when, and the changes of it. */
-import { useState } from "react"
 import type { Success } from "../../api/Contract.ts"
 import { useChange, useMay } from "../../api/hooks.ts"
 import { Badge } from "../../parts/Badge.tsx"
 import { Id } from "../../parts/Copy.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { DeleteDialog } from "../../parts/FormDialog.tsx"
 import { duration } from "../../parts/format.ts"
-import { Problem } from "../../parts/Problem.tsx"
+import { ItemActions } from "../../parts/ItemActions.tsx"
 import { Time } from "../../parts/Time.tsx"
 import { KeyLink } from "../../shell/Links.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
@@ -61,52 +59,32 @@ export const whenUsed = (key: ProviderKey): string => uses.find(([use]) => use =
 
 const Actions = ({ of: key, onDeleted }: { readonly of: ProviderKey; readonly onDeleted: () => void }) => {
   const params = { id: key.id }
-  const [open, setOpen] = useState<"edit" | "delete">()
   const update = useChange("PATCH /byok/:id")
   const remove = useChange("DELETE /byok/:id")
   const test = useChange("POST /byok/:id/test")
-  const close = () => setOpen(undefined)
   return (
-    <>
-      <div className="bar">
-        <button type="button" onClick={() => setOpen("edit")}>
-          Change
-        </button>
-        <button
-          type="button"
-          disabled={update.isPending}
-          onClick={() => update.mutate({ params, payload: { disabled: !key.disabled } })}
-        >
-          {key.disabled ? "Enable" : "Disable"}
-        </button>
-        <button type="button" disabled={test.isPending} onClick={() => test.mutate({ params })}>
-          {test.isPending ? "Testing …" : "Test"}
-        </button>
-        <span className="end">
-          <button type="button" className="danger" onClick={() => setOpen("delete")}>
-            Delete
-          </button>
-        </span>
-      </div>
-      {update.error !== null && <Problem what="The provider key was not changed" error={update.error} />}
-      <div role="status">{test.data !== undefined && <Tested result={test.data.data} />}</div>
-      {test.error !== null && <Problem what="The provider key was not tested" error={test.error} />}
-      {open === "edit" && <EditProviderKey of={key} onClose={close} />}
-      {open === "delete" && (
-        <DeleteDialog
-          what="provider key"
-          name={nameOf(key)}
-          change={remove}
-          onDelete={() => remove.mutate({ params }, { onSuccess: onDeleted })}
-          onClose={close}
-        >
+    <ItemActions
+      what="provider key"
+      name={nameOf(key)}
+      edit={(close) => <EditProviderKey of={key} onClose={close} />}
+      switching={{
+        ...update,
+        label: key.disabled ? "Enable" : "Disable",
+        run: () => update.mutate({ params, payload: { disabled: !key.disabled } })
+      }}
+      test={{ ...test, label: "Test", running: "Testing …", run: () => test.mutate({ params }) }}
+      tested={test.data !== undefined && <Tested result={test.data.data} />}
+      deletion={{
+        change: remove,
+        run: () => remove.mutate({ params }, { onSuccess: onDeleted }),
+        effect: (
           <p>
             No request uses it any more, and video jobs that were submitted with it fail. The key stays valid at the
             provider. This cannot be undone.
           </p>
-        </DeleteDialog>
-      )}
-    </>
+        )
+      }}
+    />
   )
 }
 

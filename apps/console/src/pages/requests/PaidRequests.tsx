@@ -18,6 +18,7 @@ import { intervalOf } from "../../shell/range.ts"
 import { usePageSearch, useScope, useSetFrame, useSetSearch } from "../../shell/navigation.ts"
 import { CsvButton } from "./Csv.tsx"
 import { distinct, errorStatus, FilterExact } from "./Filters.tsx"
+import { LiveButton } from "./LiveButton.tsx"
 
 export type PaidRequest = Item<"GET /generations">
 
@@ -233,15 +234,7 @@ export const PaidRequests = () => {
           {isLive && latest.dataUpdatedAt > 0 && (
             <span className="hint figures">Read at {time(new Date(latest.dataUpdatedAt).toISOString()).slice(11)}</span>
           )}
-          <button
-            type="button"
-            aria-pressed={isLive}
-            disabled={range.to !== undefined}
-            title={range.to === undefined ? "Reads again every 5 seconds" : "The range must end now"}
-            onClick={() => void set({ live: isLive ? undefined : "true" })}
-          >
-            Live
-          </button>
+          <LiveButton isLive={isLive} />
           <CsvButton<PaidRequest>
             name="requests"
             read={(after) => call("GET /generations", { query: { ...list, limit: 1000, after } })}

@@ -16,6 +16,7 @@ import { intervalOf } from "../../shell/range.ts"
 import { usePageSearch, useScope, useSetFrame, useSetSearch } from "../../shell/navigation.ts"
 import { CsvButton } from "./Csv.tsx"
 import { distinct, errorStatus, FilterExact } from "./Filters.tsx"
+import { LiveButton } from "./LiveButton.tsx"
 
 export type Rejected = Item<"GET /requests/rejected">
 
@@ -126,15 +127,7 @@ export const RejectedRequests = () => {
           </button>
         )}
         <span className="end bar">
-          <button
-            type="button"
-            aria-pressed={isLive}
-            disabled={range.to !== undefined}
-            title={range.to === undefined ? "Reads again every 5 seconds" : "The range must end now"}
-            onClick={() => void set({ live: isLive ? undefined : "true" })}
-          >
-            Live
-          </button>
+          <LiveButton isLive={isLive} />
           <CsvButton<Rejected>
             name="rejected-requests"
             read={(after) => call("GET /requests/rejected", { query: { ...query, limit: 1000, after } })}
