@@ -333,20 +333,12 @@ export const make = Effect.gen(function* () {
     )
   }, mapSqlError("AlertStore.listFirings"))
 
-  const purge = Effect.gen(function* () {
-    const old = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(retention))
-    const [excess] = yield* sql`SELECT created_at FROM alert_firings WHERE created_at >= 0
-      ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ${maxFirings}`
-    const end = excess === undefined ? old : Math.max(old, Dialect.int(excess, "created_at") + 1)
+  const purge = Purge.oldest(sql, {
+    table: "alert_firings",
+    age: retention,
+    rows: maxFirings,
     // One that has not resolved stays: the alert ends it.
-    return yield* Purge.all(
-      Effect.map(
-        sql`DELETE FROM alert_firings WHERE id IN (SELECT id FROM alert_firings
-          WHERE created_at < ${end} AND resolved_at IS NOT NULL ORDER BY created_at, id LIMIT ${Purge.atOnce})
-          RETURNING id`,
-        (rows) => rows.length
-      )
-    )
+    only: sql`resolved_at IS NOT NULL`
   }).pipe(mapSqlError("AlertStore.purge"), Effect.withSpan("AlertStore.purge"))
 
   return AlertStore.of({

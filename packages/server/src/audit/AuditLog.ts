@@ -5,13 +5,12 @@
  * have none. A page therefore looks at a limited number of rows, however few of them match, and
  * says where to continue.
  */
-import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
+import { Clock, Context, type Duration, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
-import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -108,19 +107,10 @@ export const make = Effect.fnUntraced(function* (limit: number) {
     mapSqlError("AuditLog.list")
   )
 
-  const purge = Effect.fn("AuditLog.purge")(function* (age: Duration.Duration) {
-    const old = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
-    const [excess] = yield* sql`SELECT created_at FROM audit_log WHERE created_at >= 0
-      ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ${limit}`
-    const end = excess === undefined ? old : Math.max(old, Dialect.int(excess, "created_at") + 1)
-    return yield* Purge.all(
-      Effect.map(
-        sql`DELETE FROM audit_log WHERE id IN (SELECT id FROM audit_log
-          WHERE created_at < ${end} ORDER BY created_at, id LIMIT ${Purge.atOnce}) RETURNING id`,
-        (rows) => rows.length
-      )
-    )
-  }, mapSqlError("AuditLog.purge"))
+  const purge = Effect.fn("AuditLog.purge")(
+    (age: Duration.Duration) => Purge.oldest(sql, { table: "audit_log", age, rows: limit }),
+    mapSqlError("AuditLog.purge")
+  )
 
   return AuditLog.of({ write, list, purge })
 })

@@ -6,12 +6,11 @@
  * filters have none. A page therefore looks at a limited number of rows, however few of them match,
  * and says where to continue.
  */
-import { Array, Clock, Context, Duration, Effect, Layer, Schema } from "effect"
+import { Array, Context, type Duration, Effect, Layer, Schema } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
-import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -146,19 +145,10 @@ export const make = Effect.fnUntraced(function* (limit: number) {
     mapSqlError("RejectedRequests.list")
   )
 
-  const purge = Effect.fn("RejectedRequests.purge")(function* (age: Duration.Duration) {
-    const old = Math.floor((yield* Clock.currentTimeMillis) - Duration.toMillis(age))
-    const [excess] = yield* sql`SELECT created_at FROM rejected_requests WHERE created_at >= 0
-      ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ${limit}`
-    const end = excess === undefined ? old : Math.max(old, Dialect.int(excess, "created_at") + 1)
-    return yield* Purge.all(
-      Effect.map(
-        sql`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests
-          WHERE created_at < ${end} ORDER BY created_at, id LIMIT ${Purge.atOnce}) RETURNING id`,
-        (rows) => rows.length
-      )
-    )
-  }, mapSqlError("RejectedRequests.purge"))
+  const purge = Effect.fn("RejectedRequests.purge")(
+    (age: Duration.Duration) => Purge.oldest(sql, { table: "rejected_requests", age, rows: limit }),
+    mapSqlError("RejectedRequests.purge")
+  )
 
   return RejectedRequests.of({ write, list, purge })
 })
