@@ -79,10 +79,27 @@ describe.runIf(Pages.hasBrowser)("the sign-in", () => {
     expect(page.url()).not.toContain("problem")
   })
 
-  it("by a proxy needs one click", async () => {
-    const { page } = await open(`${new URL(link).origin}/console/`, { "x-forwarded-user": "ada" })
-    await page.getByRole("button", { name: "Continue as ada" }).click()
+  it("by a proxy needs one click, again when the session has ended, and the first visit is no error", async () => {
+    const { context, page } = await open("about:blank", { "x-forwarded-user": "ada" })
+    const errors: Array<string> = []
+    page.on("console", (message) => {
+      if (message.type() === "error") errors.push(message.text())
+    })
+    await page.goto(`${new URL(link).origin}/console/`)
+    const signIn = page.getByRole("button", { name: "Continue as ada" })
+    await signIn.waitFor()
+    expect(errors).toEqual([])
+    await signIn.click()
     await page.getByRole("dialog").waitFor({ state: "detached" })
     await expect.poll(() => page.getByText("ada", { exact: true }).count()).toBeGreaterThan(0)
+
+    // A page that has known the session from its start.
+    await page.reload()
+    await expect.poll(() => page.getByText("ada", { exact: true }).count()).toBeGreaterThan(0)
+    await context.clearCookies()
+    await page.getByRole("link", { name: "Keys", exact: true }).click()
+    await signIn.click()
+    await page.getByRole("dialog").waitFor({ state: "detached" })
+    await page.getByRole("cell", { name: "first key", exact: false }).first().waitFor()
   })
 })

@@ -58,7 +58,7 @@ export const request = async (operation: Operation, input: AnyInput, signal?: Ab
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     if (error.status !== 401 && error.reason !== "reauthenticate") throw error
-    await recover(error.status === 401 ? "signed out" : "confirm", signal)
+    await recover(error, signal)
     return send(address, init)
   }
 }

@@ -4,7 +4,7 @@ import { ApiError, base, jsonOf, send, type Way } from "./http.ts"
 /** What a person may do. Each role includes those before it. */
 export type Role = "viewer" | "operator" | "admin"
 
-/** GET `/console/session`. */
+/** Who is signed in. */
 export interface Session {
   /** `key`, `link`, `oidc` or `proxy`: how the person signed in. */
   readonly kind: string
@@ -17,6 +17,12 @@ export interface Session {
   readonly idle_expires_at: string
   readonly reauthenticated_at: string
 }
+
+/** GET `/console/session`. */
+type Shown =
+  | { readonly session: Session }
+  /** Nobody is signed in. */
+  | { readonly session: null; readonly ways: ReadonlyArray<Way> }
 
 /** Why the page asks for a key. */
 export type Wanted = "signed out" | "confirm"
@@ -58,13 +64,14 @@ let waiting:
   | undefined
 
 /**
- * Opens the sign-in dialog and waits until the person has signed in. One dialog serves all calls.
+ * Opens the sign-in dialog and waits until the person has signed in: again, after a call that was
+ * refused. One dialog serves all calls.
  */
-export const recover = (wanted: Wanted, signal?: AbortSignal): Promise<void> => {
+export const recover = ({ status, ways }: ApiError, signal?: AbortSignal): Promise<void> => {
   waiting ??= Promise.withResolvers<void>()
   // Who waits may have been aborted. The rejection then has no other observer.
   waiting.promise.catch(() => {})
-  set(wanted === "signed out" ? { wanted, session: null } : { wanted })
+  set(status === 401 ? { wanted: "signed out", session: null, ways } : { wanted: "confirm" })
   const { promise } = waiting
   if (signal === undefined) return promise
   return Promise.race([
@@ -75,8 +82,7 @@ export const recover = (wanted: Wanted, signal?: AbortSignal): Promise<void> => 
   ])
 }
 
-const signedIn = async (response: Response) => {
-  const session = await jsonOf<Session>(response)
+const signedIn = (session: Session) => {
   set({ session, wanted: undefined, problem: undefined })
   waiting?.resolve()
   waiting = undefined
@@ -85,17 +91,13 @@ const signedIn = async (response: Response) => {
 /** Finds out whether the cookie of an earlier visit still stands for a session. */
 export const resume = async (): Promise<void> => {
   try {
-    await signedIn(await send(address, { headers }))
+    const shown = await jsonOf<Shown>(await send(address, { headers }))
+    if (shown.session === null) set({ session: null, wanted: "signed out", ways: shown.ways })
+    else signedIn(shown.session)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    set({
-      session: null,
-      wanted: "signed out",
-      ways: error.ways,
-      // Anything but a 401 says why no session can be found, such as a gateway that does not
-      // answer.
-      ...(error.status !== 401 && { problem: error })
-    })
+    // Why no session can be found, such as a gateway that does not answer.
+    set({ session: null, wanted: "signed out", ways: error.ways, problem: error })
   }
 }
 
@@ -131,11 +133,13 @@ export const signIn = async (
   credential: { readonly key: string } | { readonly token: string } | { readonly proxy: true }
 ): Promise<void> =>
   signedIn(
-    await send(address, {
-      method: "POST",
-      headers: { ...headers, "content-type": "application/json" },
-      body: JSON.stringify(credential)
-    })
+    await jsonOf<Session>(
+      await send(address, {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify(credential)
+      })
+    )
   )
 
 /** Closes the dialog that confirms a dangerous change. The change is not made. */

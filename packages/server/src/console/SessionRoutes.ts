@@ -1,6 +1,6 @@
 /**
- * `/console/session`: GET shows the session, POST signs in with a management key or the token of a
- * link, DELETE signs out. The routes are not in the contract: programs use keys.
+ * `/console/session`: GET shows the session or how to sign in, POST signs in with a management key
+ * or the token of a link, DELETE signs out. The routes are not in the contract: programs use keys.
  */
 import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayError"
 import { Role } from "@model-gateway/core/Identifiers"
@@ -179,10 +179,15 @@ export const layer = HttpRouter.use(
       return SessionCookie.set(request, plain)(HttpServerResponse.jsonUnsafe(sessionOf(session, caller)))
     })
 
+    /** That nobody is signed in is no error: a browser would report one for each first visit. */
     const show = Effect.gen(function* () {
       const { caller, session } = yield* access.current(yield* HttpServerRequest.HttpServerRequest)
-      return HttpServerResponse.jsonUnsafe(sessionOf(session, caller))
-    })
+      return HttpServerResponse.jsonUnsafe({ session: sessionOf(session, caller) })
+    }).pipe(
+      Effect.catchTag("Unauthorized", ({ error: { message, metadata } }) =>
+        Effect.succeed(HttpServerResponse.jsonUnsafe({ session: null, message, ...metadata }))
+      )
+    )
 
     /** Signing out twice is no mistake. */
     const signOut = Effect.gen(function* () {

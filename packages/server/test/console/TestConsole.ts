@@ -44,6 +44,22 @@ export const signIn = (credential: { readonly key: string } | { readonly token: 
     answer.status === 200 ? Effect.succeed(cookieOf(answer)) : Effect.die(new Error(`${answer.status}: ${answer.text}`))
   )
 
+const Shown = Schema.fromJsonString(
+  Schema.Struct({
+    session: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
+    reason: Schema.optional(Schema.String),
+    message: Schema.optional(Schema.String),
+    ways: Schema.optional(Schema.Array(Schema.Unknown))
+  })
+)
+
+/** What the page is told about the session of its cookie. */
+export const shownOf = (options?: Parameters<typeof page>[1]) =>
+  Effect.map(page("/console/session", options), ({ status, text }) => ({
+    status,
+    ...Schema.decodeUnknownSync(Shown)(text)
+  }))
+
 const Failure = Schema.fromJsonString(
   Schema.Struct({
     error: Schema.Struct({
