@@ -23,7 +23,9 @@ import { useScope, useSetFrame } from "../shell/navigation.ts"
 import { PageLink } from "../shell/PageLink.tsx"
 import { useWorkspaces } from "../shell/WorkspacePicker.tsx"
 import { Attention } from "./overview/Attention.tsx"
-import { daysText, endingOf, rateDays, useCreditsLeft, useSpendPerDay } from "./overview/credits.ts"
+import { daysText, rateDays, useCreditsLeft, useSpendPerDay } from "./overview/credits.ts"
+import { creditEndings } from "./overview/endings.ts"
+import { RunsOut } from "./overview/RunsOut.tsx"
 import "./overview/overview.css"
 
 /**
@@ -73,7 +75,8 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
   const perDay = rates?.all ?? 0
   const { workspace } = useScope()
   const workspaces = useWorkspaces().data?.data ?? []
-  const first = endingOf(workspaces, rates?.of, workspace)[0]
+  const now = Date.now()
+  const first = rates && creditEndings(workspaces, rates.of, now)[0]
   const times = timesOf(span, interval)
   const sums = items === undefined ? undefined : sumOf(items)
   const per = (figure: Parameters<typeof courseOf>[2]) =>
@@ -129,9 +132,9 @@ const Tiles = ({ figures }: { readonly figures: Figures }) => {
               : left <= 0
                 ? "Requests that cost something are refused"
                 : workspace === undefined && workspaces.length > 1 && first !== undefined
-                  ? first.left <= 0
+                  ? first.at === 0
                     ? `${first.name} has none left`
-                    : `${first.name} ends first, in ${daysText(first.days)}`
+                    : `${first.name} runs out first, in ${daysText((first.at - now) / 86_400_000)}`
                   : perDay > 0
                     ? `for ${daysText(left / perDay)} at the rate of the last ${rateDays} days`
                     : `nothing was spent in the last ${rateDays} days`
@@ -310,11 +313,14 @@ const Overview = (): ReactNode => {
       <Tiles figures={figures} />
       <div className="overview">
         <SpendByModel figures={figures} />
-        <Attention />
-      </div>
-      <div className="columns">
-        <TopKeys figures={figures} />
-        <TopFailures figures={figures} />
+        <div className="overview-matters">
+          <Attention />
+          <RunsOut />
+        </div>
+        <div className="columns">
+          <TopKeys figures={figures} />
+          <TopFailures figures={figures} />
+        </div>
       </div>
     </>
   )

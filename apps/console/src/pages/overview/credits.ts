@@ -4,7 +4,6 @@ import { useRead } from "../../api/hooks.ts"
 import { byGroup, startOf, sumOf, useActivity } from "../../parts/activity.ts"
 import { count } from "../../parts/format.ts"
 import { useScope } from "../../shell/navigation.ts"
-import type { useWorkspaces } from "../../shell/WorkspacePicker.tsx"
 
 const day = 86_400_000
 
@@ -23,20 +22,20 @@ export const useCreditsLeft = (): number | undefined => {
   return data === undefined ? undefined : Math.round((data.data.total_credits - data.data.total_usage) * 1e6) / 1e6
 }
 
+/** The whole days that the present rate is an average of, and today. */
+export const rateSpan = (): { readonly from: string; readonly days: number } => {
+  const from = startOf(Date.now(), "day") - rateDays * day
+  return { from: new Date(from).toISOString(), days: (Date.now() - from) / day }
+}
+
 /** What each workspace spends per day, and all that are shown, by the sums of the last days. */
 export const useSpendPerDay = () => {
   const { workspace } = useScope()
-  const from = startOf(Date.now(), "day") - rateDays * day
-  const read = useActivity({
-    interval: "day",
-    group_by: "workspace",
-    from: new Date(from).toISOString(),
-    workspace_id: workspace
-  })
+  const { days, from } = rateSpan()
+  const read = useActivity({ interval: "day", group_by: "workspace", from, workspace_id: workspace })
   return useMemo(() => {
     const { data, error } = read
     if (data === undefined) return { error, data: undefined }
-    const days = (Date.now() - from) / day
     const groups = Array.from(byGroup(data, "workspace"), ([id, items]) => [id, sumOf(items).spend / days] as const)
     return { error, data: { all: sumOf(data).spend / days, of: new Map(groups) } }
   }, [read.data, read.error, from])
@@ -55,27 +54,3 @@ export const daysText = (days: number): string =>
       : days > 3650
         ? "over 10 years"
         : `${count(Math.floor(days))} days`
-
-/** A workspace whose credits end. */
-export interface Ending {
-  readonly id: string
-  readonly name: string
-  /** Credits. */
-  readonly left: number
-  readonly days: number
-}
-
-/** The workspaces whose credits end at the present rate, the one that ends first at the top. */
-export const endingOf = (
-  workspaces: NonNullable<ReturnType<typeof useWorkspaces>["data"]>["data"],
-  /** Undefined: it is read. */
-  perDay: ReadonlyMap<string, number> | undefined,
-  /** The only one that is shown. Undefined: all. */
-  shown: string | undefined
-): ReadonlyArray<Ending> =>
-  perDay === undefined
-    ? []
-    : workspaces
-        .filter(({ id }) => (shown === undefined || shown === id) && (perDay.get(id) ?? 0) > 0)
-        .map(({ credits: left, id, name }) => ({ id, name, left, days: daysLeft(left, perDay.get(id) ?? 0) }))
-        .toSorted((a, b) => a.days - b.days)
