@@ -87,6 +87,13 @@ describe.runIf(Pages.hasBrowser)("the console's pages of routing and delivery", 
     await site.page.goBack()
     await dialog.waitFor({ state: "hidden" })
     expect(new URL(site.page.url()).searchParams.get("q")).toBe("acme/veo")
+    // The playground says the same beside the button that runs.
+    await site.go("/play?operation=video&model=acme/veo")
+    await site.page.getByLabel("API key").fill(gateway.key)
+    await site.page.getByRole("button", { name: "Use this key" }).click()
+    await site.page.getByRole("combobox", { name: "Seconds" }).selectOption("6")
+    await site.page.getByLabel("Resolution").selectOption("1080p")
+    await site.page.getByText(expected.map((offer) => offer.join(" ")).join(", ")).waitFor()
   })
 
   it("say which provider is down and since when", async () => {

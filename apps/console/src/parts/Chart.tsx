@@ -33,11 +33,14 @@ const Plot = lazy(() => import("./Plot.tsx"))
 
 export const Chart = (props: ChartProps) => {
   const [asTable, setAsTable] = useState(false)
-  const { format, label, series, times } = props
+  const { format, label, onRange, series, times } = props
   return (
     <figure className="chart">
       <figcaption>
-        <span>{label}</span>
+        <span>
+          {label}
+          {onRange !== undefined && !asTable && <span className="hint drag"> Drag over it to choose a time.</span>}
+        </span>
         <button type="button" className="quiet" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
           {asTable ? "Show as chart" : "Show as table"}
         </button>

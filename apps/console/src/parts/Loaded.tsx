@@ -1,5 +1,6 @@
 /** What a page shows of a read: rows that wait, an error, nothing, or the answer. */
 import type { ReactNode } from "react"
+import { ApiError } from "../api/http.ts"
 import { Problem } from "./Problem.tsx"
 
 interface Reading<A> {
@@ -46,7 +47,13 @@ export const Loaded = <A,>({
         <button type="button" onClick={() => value.refetch()}>
           Try again
         </button>
-        {value.data !== undefined && <p className="hint">Below is what was read before.</p>}
+        <p className="hint">
+          {value.data !== undefined
+            ? "Below is what was read before."
+            : value.error instanceof ApiError && value.error.status === 0
+              ? "The other pages need the gateway, too. This page stays as it is until it answers."
+              : "Only this could not be read. The rest of the console does not depend on it."}
+        </p>
       </Problem>
     )}
     {value.data === undefined ? (

@@ -54,12 +54,13 @@ const useKeys = (isShown: boolean, isRunning: boolean, run: () => void, cancel: 
 const Cost = ({ estimated: { error, estimate } }: { readonly estimated: Estimated }) => {
   if (error !== undefined) return <span className="issue">{error.message}</span>
   if (estimate === undefined) return null
+  const { max_cost, offers } = estimate
   return (
-    <span
-      className="hint figures"
-      title={estimate.offers.map((o) => `${o.provider}: ${credits(o.max_cost)}`).join("\n")}
-    >
-      {estimate.max_cost === 0 ? "costs nothing" : `up to ${credits(estimate.max_cost)} credits`}
+    <span className="hint figures">
+      {max_cost === 0 ? "costs nothing" : `up to ${credits(max_cost)} credits`}
+      {max_cost > 0 && offers.length > 1 && (
+        <span className="wide">: {offers.map((each) => `${each.provider} ${credits(each.max_cost)}`).join(", ")}</span>
+      )}
     </span>
   )
 }

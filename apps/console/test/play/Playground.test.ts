@@ -96,7 +96,9 @@ describe.runIf(Pages.hasBrowser)("the playground", () => {
 
   it("compares two models", async () => {
     const { page } = await enter()
+    await page.getByText("up to 0.001 credits", { exact: true }).waitFor()
     await page.getByRole("button", { name: "Compare two models" }).click()
+    await page.getByText("up to 0.002 credits", { exact: true }).waitFor()
     await page.getByRole("button", { name: /^Second model:/ }).click()
     await page.getByRole("dialog").getByLabel("Search models").fill("free")
     await page.getByRole("dialog").getByRole("button", { name: "sandbox/bm25:free" }).click()

@@ -19,7 +19,7 @@ const titles = {
   files: "Files",
   key: "Your key",
   guardrail: "Guardrails",
-  program: "All six"
+  program: "The whole program"
 } as const
 
 type PanelName = keyof typeof titles

@@ -33,15 +33,10 @@ export const ThemeToggle = () => {
       // Without storage, the choice is kept until the page is closed.
     }
   }, [theme])
-  const current = theme ?? system
+  const other = (theme ?? system) === "dark" ? "light" : "dark"
   return (
-    <button
-      type="button"
-      className="quiet"
-      aria-pressed={current === "dark"}
-      onClick={() => setTheme(current === "dark" ? "light" : "dark")}
-    >
-      <span aria-hidden="true">{current === "dark" ? "☾" : "☀"}</span> Dark
+    <button type="button" className="quiet" onClick={() => setTheme(other)}>
+      <span aria-hidden="true">{other === "dark" ? "☾" : "☀"}</span> {other === "dark" ? "Dark theme" : "Light theme"}
     </button>
   )
 }

@@ -1,5 +1,5 @@
-/** Loads the ids of the gateway's models. */
-import { Gateway, type Models } from "@model-gateway/core"
+/** Loads what the gateway's models are, and what those of videos can do. */
+import { Gateway, type Models, type Video } from "@model-gateway/core"
 import { Effect } from "effect"
 import { useEffect, useState } from "react"
 import { runtime } from "./Page.ts"
@@ -8,9 +8,12 @@ import { runtime } from "./Page.ts"
  * The model ids of each kind. Empty until a person signs in, or if they cannot be loaded. A panel
  * then offers only its default model.
  */
-export type ModelIds = { readonly [K in Models.ModelKind]: ReadonlyArray<string> }
+export type ModelIds = { readonly [K in Models.ModelKind]: ReadonlyArray<string> } & {
+  /** The resolutions of a video model. */
+  readonly resolutions: ReadonlyMap<string, ReadonlyArray<Video.Resolution>>
+}
 
-const none: ModelIds = { rerank: [], transcription: [], video: [] }
+const none: ModelIds = { rerank: [], transcription: [], video: [], resolutions: new Map() }
 
 /** Loads the model ids after each sign-in. */
 export const useModels = (signedIn: boolean): ModelIds => {
@@ -25,7 +28,12 @@ export const useModels = (signedIn: boolean): ModelIds => {
           setModels({
             rerank: ids(data, "rerank"),
             transcription: ids(data, "transcription"),
-            video: ids(data, "video")
+            video: ids(data, "video"),
+            resolutions: new Map(
+              data.flatMap(({ capabilities: { resolutions }, id }) =>
+                resolutions === undefined ? [] : [[id, resolutions] as const]
+              )
+            )
           })
         ),
         Effect.ignore

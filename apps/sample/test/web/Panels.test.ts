@@ -21,7 +21,12 @@ const deleteInEachShape = async (site: Site) => {
   for (const shape of Files.DeletionShape.literals) {
     const panel = await Panels.storeFile(site)
     await panel.getByRole("radio", { name: shape }).check()
-    await panel.getByRole("button", { name: "Delete notes.txt" }).click()
+    const deletion = panel.getByRole("button", { name: "Delete notes.txt" })
+    site.page.once("dialog", (question) => void question.dismiss())
+    await deletion.click()
+    expect(await deletion.count()).toBe(1)
+    site.page.once("dialog", (question) => void question.accept())
+    await deletion.click()
     const confirmation = panel.locator(".confirmation")
     await confirmation.getByText(`"_shape": "${shape}"`).waitFor()
     confirmed.push(await confirmation.innerText())

@@ -11,7 +11,7 @@ import type { TaskProps } from "../Playground.tsx"
 import { ProviderField } from "../Provider.tsx"
 import { answerOf, type Exchange } from "../shared/exchange.ts"
 import { save } from "../shared/files.ts"
-import { useEstimate } from "../shared/useEstimate.ts"
+import { bothOf, useEstimate } from "../shared/useEstimate.ts"
 import { useForm } from "../shared/useForm.ts"
 import { useModel } from "../shared/useModels.ts"
 import { useRun } from "../shared/useRun.ts"
@@ -196,13 +196,19 @@ const Rerank = ({ initial, isShown, onOpen }: TaskProps) => {
   const { documents } = parsed
   const problem = problemOf(form, documents, parsed.problem)
   const body = useMemo(() => bodyOf(form, form.model, documents), [form, documents])
-  const estimated = useEstimate("rerank", problem === undefined ? body : undefined)
+  const isPair = form.compare !== ""
+  const otherBody = useMemo(() => bodyOf(form, form.compare, documents), [form, documents])
+  const one = useEstimate("rerank", problem === undefined ? body : undefined)
+  const second = useEstimate("rerank", problem === undefined && isPair ? otherBody : undefined)
+  const estimated = isPair ? bothOf(one, second) : one
   const start = () => {
     setInput({ query: form.query, documents })
     void run.start({ method: "POST", path: "/rerank", json: body }, form)
-    if (form.compare === "") return other.reset()
-    const json = bodyOf(form, form.compare, documents)
-    void other.start({ method: "POST", path: "/rerank", json }, { ...form, model: form.compare, compare: "" })
+    if (!isPair) return other.reset()
+    void other.start(
+      { method: "POST", path: "/rerank", json: otherBody },
+      { ...form, model: form.compare, compare: "" }
+    )
   }
   const both = {
     ...run,
@@ -235,12 +241,7 @@ const Rerank = ({ initial, isShown, onOpen }: TaskProps) => {
             value={form.model}
             onChange={(id) => setForm({ ...form, model: id, provider: "" })}
           />
-          {form.compare === "" ? (
-            <button type="button" onClick={() => set("compare", form.model)}>
-              <Icon name="plus" />
-              Compare two models
-            </button>
-          ) : (
+          {isPair ? (
             <>
               <ModelPicker
                 kind="rerank"
@@ -252,6 +253,11 @@ const Rerank = ({ initial, isShown, onOpen }: TaskProps) => {
                 Remove the second model
               </button>
             </>
+          ) : (
+            <button type="button" onClick={() => set("compare", form.model)}>
+              <Icon name="plus" />
+              Compare two models
+            </button>
           )}
           <TextField
             label="Results"

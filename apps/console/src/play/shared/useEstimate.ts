@@ -15,6 +15,15 @@ export interface Estimated {
   readonly error: ApiError | undefined
 }
 
+/** What two requests would cost together. */
+export const bothOf = (first: Estimated, second: Estimated): Estimated => ({
+  error: first.error ?? second.error,
+  estimate:
+    first.estimate === undefined || second.estimate === undefined
+      ? undefined
+      : { ...first.estimate, max_cost: first.estimate.max_cost + second.estimate.max_cost, offers: [] }
+})
+
 const none: Estimated = { estimate: undefined, error: undefined }
 
 /** The form rests this long before it is estimated, in milliseconds. */

@@ -171,7 +171,7 @@ const Stored = ({ busy, files, onDelete }: StoredProps) => {
             aria-label={`Delete ${file.filename}`}
             aria-disabled={busy}
             onClick={() => {
-              if (!busy) onDelete(file.id)
+              if (!busy && confirm(`Delete ${file.filename}? This cannot be undone.`)) onDelete(file.id)
             }}
           >
             Delete

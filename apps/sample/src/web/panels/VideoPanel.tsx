@@ -45,6 +45,8 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
   const [prompt, setPrompt] = useState(sample.prompt ?? "")
   const [model, setModel] = useState(sample.model)
   const [resolution, setResolution] = useState<Video.Resolution>("480p")
+  const offered = models.resolutions.get(model) ?? resolutions
+  const fitting = offered.includes(resolution) ? resolution : (offered[0] ?? resolution)
   const [ratio, setRatio] = useState<Video.AspectRatio>(sample.aspect_ratio ?? "16:9")
   const [duration, setDuration] = useState("4")
   const [seed, setSeed] = useState("7")
@@ -95,7 +97,7 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
         {
           model,
           prompt,
-          resolution,
+          resolution: fitting,
           aspect_ratio: ratio,
           ...(duration === "" ? {} : { duration: Number(duration) }),
           ...(seed === "" ? {} : { seed: Number(seed) })
@@ -143,8 +145,8 @@ export const VideoPanel = ({ active, models, signedIn }: Props) => {
           <Select label="Model" value={model} options={models.video} onChange={setModel} />
           <Select
             label="Resolution"
-            value={resolution}
-            options={resolutions}
+            value={fitting}
+            options={offered}
             onChange={(value) => setResolution(resolutions.find((each) => each === value) ?? resolution)}
           />
           <Select
