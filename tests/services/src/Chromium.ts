@@ -73,6 +73,28 @@ export interface LaunchOptions {
 }
 
 /**
+ * Chromium loads two pages for its address bar with every profile, which costs more than a page of
+ * the console. It heeds only the last switch of this name: what Playwright disables is here too.
+ */
+const disabledFeatures = [
+  "WebUIOmniboxPopup",
+  "WebUIOmniboxAimPopup",
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "DestroyProfileOnBrowserClose",
+  "HttpsUpgrades",
+  "HttpsFirstBalancedModeAutoEnable",
+  "LensOverlay",
+  "MediaRouter",
+  "PaintHolding",
+  "ThirdPartyStoragePartitioning",
+  "AvoidCorsURLLoaderRestartOnRedirect",
+  "OptimizationHints",
+  "NetworkTimeServiceQuerying",
+  "AimEnabled",
+  "PreconnectToSearch"
+]
+
+/**
  * How every test starts it: with an empty profile, in a way that works in a container without a
  * network, with a microphone that plays beeps, and with these switches. Undefined: the tests that
  * need one are skipped.
@@ -92,6 +114,7 @@ export const launchOptions = (...switches: ReadonlyArray<`--${string}`>): Launch
       "--disable-component-update",
       "--disable-sync",
       "--use-fake-device-for-media-stream",
+      `--disable-features=${disabledFeatures.join(",")}`,
       ...switches
     ]
   }
