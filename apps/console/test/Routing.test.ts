@@ -251,6 +251,28 @@ describe.runIf(Pages.hasBrowser)("the console's pages of routing and delivery", 
     expect(await rows(site, "Settings in force").textContent()).toContain("--data-dir")
   })
 
+  it("show who is signed in, and end a session", async () => {
+    const other = await open("overview", gateway.known.viewerKey)
+    await other.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
+    const site = await open("system")
+    const count = Api.part(await ask("GET", "/console/sessions"), "data", "length")
+    const sessions = rows(site, "Sessions of the console")
+    await sessions.first().waitFor()
+    expect(await sessions.count()).toBe(count)
+    expect(await sessions.filter({ hasText: "(you)" }).count()).toBe(1)
+    const viewers = sessions.filter({ hasText: "viewer" })
+    const before = await viewers.count()
+    await viewers
+      .first()
+      .getByRole("button", { name: /^End the session of / })
+      .click()
+    await site.page.getByRole("dialog").getByRole("button", { name: "End session" }).click()
+    await expect.poll(() => viewers.count()).toBe(before - 1)
+    // Of several viewers, the one that was used last is the first.
+    await other.page.getByRole("link", { name: "Usage", exact: true }).click()
+    await other.page.getByRole("dialog", { name: "Sign in to the console" }).waitFor()
+  })
+
   it("are accessible and do not overflow on a phone", async () => {
     const site = await open("models", gateway.managementKey, { width: 360, scheme: "dark" })
     for (const path of [

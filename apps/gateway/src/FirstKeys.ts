@@ -78,8 +78,14 @@ const linkFor = Effect.fnUntraced(function* (
   if (!hasConsole) return undefined
   const links = yield* ConsoleLinks
   const { organizationId, id: workspaceId } = workspace
-  const lifetime = 3_600_000
-  const { plain } = yield* links.create({ organizationId, workspaceId, role: "admin", workspaceIds: null, lifetime })
+  const { plain } = yield* links.create({
+    organizationId,
+    workspaceId,
+    role: "admin",
+    workspaceIds: null,
+    lifetime: 3_600_000,
+    by: "gateway"
+  })
   return ConsoleAddress.ofToken(console, plain)
 })
 

@@ -37,10 +37,28 @@ it("console link signs in once, with its role and workspace, at the address that
   expect([role, Math.round((Date.parse(expires_at) - Date.now()) / 60_000)]).toEqual(["operator", 60])
   const restricted = await (await signIn(gateway.origin, url)).text()
   expect(restricted).toMatch(/"workspace_ids":\["[\da-f-]{36}"\]/)
+
+  const operator = async (...args: ReadonlyArray<string>) => (await run([...args, "--data-dir", dataDir])).stdout
+  const listed = await operator("console", "sessions")
+  expect(listed).toMatch(/one-time link of \S+ +link +operator +127\.0\.0\.1 /)
+  const [id = ""] = listed.match(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/) ?? []
+  expect(await operator("console", "end", id)).toBe("Ended 1 session.\n")
+  const again = await run(["console", "end", id, "--data-dir", dataDir])
+  expect([again.code, again.stderr]).toEqual([1, "There is no such session.\n"])
+  expect(await operator("console", "end", "--all")).toBe("Ended 1 session.\n")
+  expect(await operator("console", "sessions")).toBe("Nobody is signed in to the console.\n")
+  const audit = await operator("audit", "list")
+  for (const action of ["createConsoleLink", "signIn", "endConsoleSession", "endConsoleSessions"]) {
+    expect(audit).toMatch(new RegExp(` ${action} `))
+  }
 })
 
-it("console link refuses what makes no link", async () => {
+it("console link refuses what makes no link, and console end what is neither one session nor all", async () => {
   const dataDir = await database()
+  for (const args of [[], ["a", "--all"]]) {
+    const { code, stderr } = await run(["console", "end", ...args, "--data-dir", dataDir])
+    expect([code, stderr.includes("Name either a session or --all.")]).toEqual([2, true])
+  }
   const refused = async (...flags: ReadonlyArray<string>) => {
     const { code, stderr, stdout } = await run(["console", "link", "--data-dir", dataDir, ...flags])
     expect([code, stdout]).toEqual([2, ""])

@@ -1,6 +1,6 @@
 /**
  * The audit log: who changed keys, guardrails, workspaces and the like, when, and what the change
- * was. Nothing changes an entry.
+ * was, and who signed in to the console. Nothing changes an entry.
  *
  * An addition to the specification, which does not describe this operation.
  *
@@ -22,7 +22,7 @@ const orNull = Schema.NullOr(Schema.String)
 const Fields = Schema.NullOr(Schema.Record(Schema.String, Schema.Json))
 
 /**
- * A change.
+ * A change, or a sign-in.
  *
  * @category schemas
  * @since 0.1.0
@@ -33,24 +33,28 @@ export const AuditEntry = Schema.Struct({
   /** When the change was made. */
   created_at: Timestamp,
   /**
-   * The hash of the management key that made it, `operator` for the command line, or who was signed
-   * in to the console without a key, such as `link:3f7a9c2b41d05e88`.
+   * The hash of the management key that made it, `operator` for the command line, `gateway` for the
+   * gateway itself, or who was signed in to the console without a key, such as
+   * `link:3f7a9c2b41d05e88`. `unknown`: a refused sign-in does not say who it was.
    */
   actor: Schema.String,
   /** The key's label, such as `mg_mk_…a1Z`, or in words who was signed in without a key. */
   actor_label: Schema.String,
-  /** What they could do then: `viewer`, `operator` or `admin`. */
+  /** What they could do then: `viewer`, `operator` or `admin`. `none`: they were refused. */
   actor_role: Schema.String,
   /** The network address of the caller. Null: the command line, on the machine of the database. */
   address: orNull,
-  /** The operation, such as `updateKey`. */
+  /**
+   * The operation, such as `updateKey`, or what is no operation: `signIn`, `signOut`, `refuseSignIn`
+   * and `createConsoleLink`. Of refused sign-ins, only the first 10 of an hour are recorded.
+   */
   action: Schema.String,
   /**
    * What was changed: `key`, `guardrail`, `workspace`, `provider_key`, `destination`, `alert`,
-   * `webhook_secret`, `webhook_delivery` or `reservation`.
+   * `webhook_secret`, `webhook_delivery`, `reservation`, `console_session` or `console_link`.
    */
   target_kind: Schema.String,
-  /** The hash of the key, or the `id` of what was changed. */
+  /** The hash of the key, or the `id` of what was changed. A refused sign-in has `refused`. */
   target_id: Schema.String,
   /**
    * The fields that the change replaced or deleted, as they were before, without secrets. Null:
@@ -59,7 +63,7 @@ export const AuditEntry = Schema.Struct({
   before: Fields,
   /** The fields after the change, without secrets. Null: there is nothing. */
   after: Fields,
-  /** The `x-request-id` of the response. */
+  /** The `x-request-id` of the response. Empty: there was no request. */
   request_id: Schema.String
 })
 
@@ -182,7 +186,8 @@ export interface ListOptions {
 }
 
 /**
- * Lists the changes that management keys and the command line have made, newest first.
+ * Lists the changes that management keys and the command line have made, and the sign-ins to the
+ * console, newest first.
  *
  * @remarks
  * A page may have fewer entries than `limit`, or none, although more follow: see {@link

@@ -34,6 +34,7 @@ import * as Activity from "./Activity.ts"
 import * as Alerts from "./Alerts.ts"
 import * as Byok from "./Byok.ts"
 import * as CohereRerank from "./dialect/CohereRerank.ts"
+import * as ConsoleSessions from "./ConsoleSessions.ts"
 import * as Credits from "./Credits.ts"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Destinations from "./Destinations.ts"
@@ -115,6 +116,7 @@ export interface Methods
     MethodsOf<typeof Byok>,
     MethodsOf<typeof Destinations>,
     MethodsOf<typeof Webhooks>,
+    MethodsOf<typeof ConsoleSessions>,
     MethodsOf<typeof System> {}
 
 /**
@@ -225,6 +227,9 @@ export const fromClient = (client: GatewayClient["Service"]): Gateway["Service"]
     listWebhookDeliveries: method(Webhooks.listWebhookDeliveries),
     getWebhookDelivery: method(Webhooks.getWebhookDelivery),
     redeliverWebhook: method(Webhooks.redeliverWebhook),
+    listConsoleSessions: effect(ConsoleSessions.listConsoleSessions),
+    endConsoleSession: method(ConsoleSessions.endConsoleSession),
+    endConsoleSessions: effect(ConsoleSessions.endConsoleSessions),
     listInstances: effect(System.listInstances),
     listSettings: effect(System.listSettings)
   })

@@ -13,6 +13,7 @@ import * as Alerts from "./Alerts.ts"
 import * as AuditLog from "./AuditLog.ts"
 import * as Byok from "./Byok.ts"
 import * as CohereRerank from "./dialect/CohereRerank.ts"
+import * as ConsoleSessions from "./ConsoleSessions.ts"
 import * as Credits from "./Credits.ts"
 import * as CurrentKey from "./CurrentKey.ts"
 import * as Destinations from "./Destinations.ts"
@@ -294,6 +295,20 @@ export class AuditGroup extends HttpApiGroup.make("audit")
   .annotate(GroupTitle, "Audit log") {}
 
 /**
+ * Who is signed in to the console.
+ *
+ * @category groups
+ * @since 0.1.0
+ */
+export class ConsoleGroup extends HttpApiGroup.make("console")
+  .add(
+    ConsoleSessions.listConsoleSessionsEndpoint,
+    ConsoleSessions.endConsoleSessionEndpoint,
+    ConsoleSessions.endConsoleSessionsEndpoint
+  )
+  .annotate(GroupTitle, "Console") {}
+
+/**
  * The processes of the gateway, its database, and the settings that are in force.
  *
  * @category groups
@@ -336,6 +351,7 @@ export class GatewayApi extends HttpApi.make("model-gateway")
     AlertsGroup,
     WebhooksGroup,
     AuditGroup,
+    ConsoleGroup,
     SystemGroup
   )
   .prefix("/api/v1")

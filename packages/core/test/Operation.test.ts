@@ -67,8 +67,9 @@ describe("the traits of the operations", () => {
         managed.filter(({ operation }) => operation.role === role).map(({ operation }) => operation.identifier)
       )
     const reading = managed.filter(({ endpoint }) => endpoint.method === "GET")
-    // The settings tell where things are.
-    const readByAll = reading.map(({ operation }) => operation.identifier).filter((name) => name !== "listSettings")
+    // The settings tell where things are, the sessions where people are.
+    const forAdmins = ["listSettings", "listConsoleSessions"]
+    const readByAll = reading.map(({ operation }) => operation.identifier).filter((name) => !forAdmins.includes(name))
     expect(needing("viewer")).toEqual(inAnyOrder(readByAll))
     expect(needing("operator")).toEqual(
       inAnyOrder([
@@ -106,7 +107,10 @@ describe("the traits of the operations", () => {
         "redeliverWebhook",
         "settleReservation",
         "dismissReservation",
-        "listSettings"
+        "listSettings",
+        "listConsoleSessions",
+        "endConsoleSession",
+        "endConsoleSessions"
       ])
     )
     // What any key may call, a viewer may only read. An estimate changes nothing.

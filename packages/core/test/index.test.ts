@@ -21,6 +21,7 @@ it("exports exactly these modules", () => {
     "Byok",
     "ClientError",
     "CohereRerank",
+    "ConsoleSessions",
     "Credits",
     "CurrentKey",
     "Destinations",

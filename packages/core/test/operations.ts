@@ -310,6 +310,27 @@ export const operations = {
     (client) => client.testDestination("id"),
     "data"
   ],
+  listConsoleSessions: [
+    "GET /api/v1/console/sessions",
+    200,
+    managing,
+    "management key",
+    (client) => client.listConsoleSessions
+  ],
+  endConsoleSession: [
+    "DELETE /api/v1/console/sessions/:id",
+    200,
+    managing,
+    "management key",
+    (client) => client.endConsoleSession("id")
+  ],
+  endConsoleSessions: [
+    "DELETE /api/v1/console/sessions",
+    200,
+    managing,
+    "management key",
+    (client) => client.endConsoleSessions
+  ],
   listInstances: [
     "GET /api/v1/instances",
     200,

@@ -56,6 +56,7 @@ import * as ConsoleLinks from "./console/ConsoleLinks.ts"
 import * as ConsoleSessions from "./console/ConsoleSessions.ts"
 import * as SessionRoutes from "./console/SessionRoutes.ts"
 import * as Idempotency from "./admission/Idempotency.ts"
+import * as ConsoleSessionsHandlers from "./operations/ConsoleSessionsHandlers.ts"
 import * as CreditsHandlers from "./operations/CreditsHandlers.ts"
 import * as CurrentKeyHandlers from "./operations/CurrentKeyHandlers.ts"
 import * as EphemeralKeys from "./access/EphemeralKeys.ts"
@@ -132,6 +133,7 @@ const management = Layer.mergeAll(
   DestinationsHandlers.layer,
   AlertsHandlers.layer,
   AuditHandlers.layer,
+  ConsoleSessionsHandlers.layer,
   GenerationsHandlers.layer,
   ActivityHandlers.layer
 )
@@ -204,7 +206,8 @@ class OperatorApi extends HttpApi.make("model-gateway")
     GatewayApi.AlertsGroup,
     GatewayApi.GenerationsGroup,
     GatewayApi.ActivityGroup,
-    GatewayApi.AuditGroup
+    GatewayApi.AuditGroup,
+    GatewayApi.ConsoleGroup
   )
   .prefix("/api/v1") {}
 
@@ -249,7 +252,6 @@ export const layerStoresSql = Layer.mergeAll(
   FreeModelDays.layerSql,
   RequestLog.layerSql,
   RejectedRequests.layerSql,
-  AuditLog.layerSql,
   ConsoleLinks.layerSql,
   ConsoleSessions.layerSql,
   Activity.layerSql,
@@ -261,7 +263,7 @@ export const layerStoresSql = Layer.mergeAll(
   Reconcile.layerSql
 ).pipe(
   Layer.provideMerge(AlertStore.layerSql.pipe(Layer.provideMerge(DeliveryStore.layerSql))),
-  Layer.provideMerge(Layer.mergeAll(WorkspaceParts.layer, Outbox.layerSql)),
+  Layer.provideMerge(Layer.mergeAll(AuditLog.layerSql, WorkspaceParts.layer, Outbox.layerSql)),
   Layer.provideMerge(KeyStore.layerSql),
   Layer.provideMerge(Accounting.layerSql),
   Layer.provideMerge(LedgerSql.layer),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import {
   Activity,
   Byok,
+  ConsoleSessions,
   CohereRerank,
   Credits,
   CurrentKey,
@@ -106,6 +107,8 @@ const schemas = {
   instance: System.Instance,
   instancesResponse: System.InstancesResponse,
   settingsResponse: System.SettingsResponse,
+  consoleSessionListResponse: ConsoleSessions.ListResponse,
+  consoleSessionEndResponse: ConsoleSessions.EndResponse,
   reservation: Reservations.Reservation,
   reservationListResponse: Reservations.ListResponse,
   addCreditsRequest: Workspaces.AddCreditsRequest,

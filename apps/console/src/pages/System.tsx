@@ -1,14 +1,15 @@
-/** The system: its processes and database, what a crash left to check, and the settings. */
+/** The system: its processes, what a crash left to check, who is signed in, and the settings. */
 import type { ReactNode } from "react"
 import { useMay, useSessionState } from "../api/hooks.ts"
 import { Instances } from "./system/Instances.tsx"
 import { Reservations } from "./system/Reservations.tsx"
+import { Sessions } from "./system/Sessions.tsx"
 import { Settings } from "./system/Settings.tsx"
 import "./system.css"
 
 const System = (): ReactNode => {
   const { session } = useSessionState()
-  const mayReadSettings = useMay("admin")
+  const isAdmin = useMay("admin")
   // What is of all workspaces is not for a session that is restricted to some.
   if (session?.workspace_ids != null) {
     return <p>This page is about the whole gateway. Your session is restricted to some workspaces.</p>
@@ -17,7 +18,8 @@ const System = (): ReactNode => {
     <>
       <Instances />
       <Reservations />
-      {mayReadSettings && <Settings />}
+      {isAdmin && <Sessions />}
+      {isAdmin && <Settings />}
     </>
   )
 }

@@ -29,7 +29,7 @@ export const GuardrailLink = ({ id }: { readonly id: string }) => {
 
 /** Who made a change: a key, the command line, or the gateway itself. */
 export const Actor = ({ actor, label }: { readonly actor: string | null; readonly label?: string | undefined }) => {
-  if (actor === null) return "The gateway"
+  if (actor === null || actor === "gateway") return "The gateway"
   if (actor === "operator") return "Command line"
   return /^[0-9a-f]{64}$/.test(actor) ? <KeyLink hash={actor} /> : (label ?? actor)
 }

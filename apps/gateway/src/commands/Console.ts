@@ -1,11 +1,13 @@
-/** `model-gateway console`: signs in to the console without a key. */
+/** `model-gateway console`: signs in to the console without a key, lists and ends its sessions. */
 import { Role } from "@model-gateway/core/Identifiers"
 import * as GatewayServerConfig from "@model-gateway/server/GatewayServerConfig"
 import { Console, Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import * as ConsoleAddress from "../ConsoleAddress.ts"
 import { UsageError } from "../Failure.ts"
+import * as Listed from "../Listed.ts"
 import * as LoadSettings from "../LoadSettings.ts"
+import * as Operator from "../Operator.ts"
 import * as Output from "../Output.ts"
 import * as Settings from "../Settings.ts"
 import * as Storage from "../Storage.ts"
@@ -82,7 +84,8 @@ const link = Command.make(
           workspaceId: restrictedTo[0]?.id ?? id,
           role,
           workspaceIds: restrictedTo.length === 0 ? null : restrictedTo.map((workspace) => workspace.id),
-          lifetime: Option.getOrElse(input.lifetime, () => ConsoleLinks.defaultLifetime)
+          lifetime: Option.getOrElse(input.lifetime, () => ConsoleLinks.defaultLifetime),
+          by: "operator"
         })
         return { plain, expiresAt: link.expiresAt }
       })
@@ -103,10 +106,56 @@ const link = Command.make(
   Command.withShortDescription("Print an address that signs in once")
 )
 
+const sessions = Operator.command(
+  "sessions",
+  {},
+  Effect.fn("console sessions")(function* () {
+    const { gateway } = yield* Operator.Target
+    const { data } = yield* gateway.listConsoleSessions
+    return Listed.answer(data, "Nobody is signed in to the console.", {
+      WHO: ({ label }) => label,
+      WAY: ({ kind }) => kind,
+      ROLE: ({ role }) => role,
+      ADDRESS: ({ address }) => address,
+      BEGAN: ({ created_at }) => created_at,
+      LAST_USED: ({ last_used_at }) => last_used_at,
+      SESSION: ({ id }) => id
+    })
+  })
+).pipe(Command.withDescription("List who is signed in to the console, at most 1,000, those first who used it last"))
+
+const end = Operator.command(
+  "end",
+  {
+    id: Argument.String("session").pipe(
+      Argument.withDescription("Id of the session, as console sessions shows it"),
+      Argument.optional
+    ),
+    all: Flag.Boolean("all").pipe(Flag.withDescription("End all sessions"), Flag.withDefault(false))
+  },
+  Effect.fn("console end")(function* ({ id }) {
+    const { gateway } = yield* Operator.Target
+    const json = Option.isSome(id)
+      ? yield* Listed.orMissing("session")(gateway.endConsoleSession(id.value))
+      : yield* gateway.endConsoleSessions
+    const { ended_count: count } = json
+    return { json, text: `Ended ${count} ${count === 1 ? "session" : "sessions"}.` }
+  }),
+  ({ all, id }) =>
+    Option.isSome(id) === all
+      ? Effect.fail(new UsageError({ message: "Name either a session or --all." }))
+      : Effect.void
+).pipe(
+  Command.withDescription(
+    "End a session of the console, or all. Who had it has to sign in again, and can: delete or disable a key that should not"
+  ),
+  Command.withShortDescription("End sessions of the console")
+)
+
 /** The `console` command. */
 export const command = Command.make("console").pipe(
-  Command.withDescription("The console at /console: sign in without a key"),
-  Command.withSubcommands([link]),
+  Command.withDescription("The console at /console: sign in without a key, and see and end who is signed in"),
+  Command.withSubcommands([link, sessions, end]),
   Command.withExamples([
     { command: "model-gateway console link", description: "To look, for 5 minutes" },
     { command: "model-gateway console link --role admin --expires 30s", description: "To change everything" },

@@ -7,6 +7,8 @@ import type { Caller } from "./Caller.ts"
 /** The caller of the requests of a session. */
 export class SignedIn extends Data.Class<{
   readonly caller: Caller
+  /** The id of the session. Null: an earlier version started it. */
+  readonly sessionId: string | null
   /** When it last proved who it is, in epoch milliseconds. */
   readonly provedAt: number
 }> {}

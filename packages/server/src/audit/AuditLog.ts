@@ -1,5 +1,6 @@
 /**
- * The changes that management keys and the command line have made.
+ * The changes that management keys, the command line and the gateway itself have made, and the
+ * sign-ins to the console.
  *
  * The list is read by time, newest first, or by what was changed, each from an index. Other filters
  * have none. A page therefore looks at a limited number of rows, however few of them match, and
@@ -11,6 +12,7 @@ import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
 import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -25,13 +27,13 @@ export class AuditEntry extends Model.Class<AuditEntry>("AuditEntry")({
   id: Table.constant(Schema.String),
   createdAt: Table.constant(Table.Whole),
   organizationId: Table.constant(Schema.String),
-  /** The hash of the management key, or `operator`. */
+  /** The hash of the management key, or another identifier: `operator`, `gateway`, `link:…`. */
   actor: Table.constant(Schema.String),
   actorLabel: Table.constant(Schema.String),
   actorRole: Table.constant(Schema.String),
   /** Null: the command line. */
   address: Table.constantOrNull(Schema.String),
-  /** The name of the operation. */
+  /** The name of the operation, or of what is no operation: `signIn`, `createConsoleLink`. */
   action: Table.constant(Schema.String),
   targetKind: Table.constant(Schema.String),
   targetId: Table.constant(Schema.String),
@@ -44,6 +46,14 @@ const table = Table.make(AuditEntry, { before: "fields_before", after: "fields_a
 
 /** A change to record. */
 export type NewAuditEntry = Omit<typeof AuditEntry.insert.Type, "id" | "createdAt">
+
+/** What {@link AuditLog} records of entries that everybody can cause. */
+export interface Some {
+  /** The maximum number of entries with the same target. */
+  readonly limit: number
+  /** The time that the limit is for, in milliseconds. */
+  readonly within: number
+}
 
 /** Which changes to list. Times are epoch milliseconds. */
 export interface Filter {
@@ -62,6 +72,8 @@ export class AuditLog extends Context.Service<
   {
     /** Records a change. Run it in the transaction of the change. */
     readonly write: (entry: NewAuditEntry) => Effect.Effect<void, StorageError>
+    /** Records an entry, unless the target has had too many. The last one says so. */
+    readonly writeSome: (entry: NewAuditEntry, some: Some) => Effect.Effect<void, StorageError>
     readonly list: (
       organizationId: string,
       filter?: Filter,
@@ -88,6 +100,16 @@ export const make = Effect.fnUntraced(function* (limit: number) {
     yield* sql`INSERT INTO audit_log ${sql.insert(row)}`
   }, mapSqlError("AuditLog.write"))
 
+  const writeSome = Effect.fn("AuditLog.writeSome")(function* (entry: NewAuditEntry, { limit, within }: Some) {
+    const since = (yield* Clock.currentTimeMillis) - within
+    const [row] = yield* sql`SELECT count(*) AS entries FROM (SELECT 1 FROM audit_log
+      WHERE target_id = ${entry.targetId} AND created_at > ${since} LIMIT ${limit}) counted`
+    const entries = row === undefined ? 0 : Dialect.int(row, "entries")
+    if (entries >= limit) return
+    const isLast = entries === limit - 1
+    yield* write(isLast ? { ...entry, after: { ...entry.after, further_ones_omitted: true } } : entry)
+  }, mapSqlError("AuditLog.writeSome"))
+
   const list = Effect.fn("AuditLog.list")(
     (organizationId: string, { action, actor, from, target, to }: Filter = {}, page?: Page.Request) =>
       Page.readByTime(
@@ -112,7 +134,7 @@ export const make = Effect.fnUntraced(function* (limit: number) {
     mapSqlError("AuditLog.purge")
   )
 
-  return AuditLog.of({ write, list, purge })
+  return AuditLog.of({ write, writeSome, list, purge })
 })
 
 /** The log in the database. */

@@ -24,6 +24,7 @@ export type TargetKind =
   | "webhook_secret"
   | "webhook_delivery"
   | "reservation"
+  | "console_session"
 
 /** Fields of what is changed. */
 type Fields = Readonly<Record<string, unknown>>

@@ -176,7 +176,7 @@ export const layerGate: Layer.Layer<never, never, ConsoleAccess> = Layer.effect(
     return {
       enter: Effect.fnUntraced(function* (request, record) {
         const { caller, session } = yield* access.current(request)
-        record.session = new SignedIn({ caller, provedAt: session.createdAt })
+        record.session = new SignedIn({ caller, sessionId: session.id, provedAt: session.createdAt })
         // In place of a key. New keys are derived from it (`access/DerivedKey.ts`).
         const token = SessionCookie.read(request) ?? Redacted.make("")
         const headers = Headers.set(

@@ -4,6 +4,7 @@ import { Clock, Context, Data, type Duration, Effect, Layer, type Redacted, Sche
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql/SqlClient"
+import { AuditLog } from "../audit/AuditLog.ts"
 import * as Background from "../internal/Background.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as Purge from "../storage/sql/Purge.ts"
@@ -33,7 +34,12 @@ export interface ConsoleLink extends StoredLink {}
 export interface NewLink extends Pick<ConsoleLink, "organizationId" | "workspaceId" | "role" | "workspaceIds"> {
   /** In milliseconds. */
   readonly lifetime: number
+  /** Who makes it: the command line, or the gateway at its first start. */
+  readonly by: "operator" | "gateway"
 }
+
+/** What records have in place of the key of who signed in with a link. */
+export const linkActor = (hash: string): string => `link:${hash.slice(0, 16)}`
 
 /** Why a token does not sign in (status 401). */
 export class InvalidLink extends Data.TaggedError("InvalidLink")<{ readonly reason: string }> {
@@ -69,21 +75,39 @@ const unknown = new InvalidLink({ reason: "there is no such link, or it expired 
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
+  const log = yield* AuditLog
   const columns = sql.literal(table.columns)
 
-  const create = Effect.fn("ConsoleLinks.create")(function* ({ lifetime, ...input }: NewLink) {
-    const now = yield* Clock.currentTimeMillis
-    const token = yield* Token.make(random)
-    const link: ConsoleLink = {
-      ...input,
-      hash: token.hash,
-      createdAt: now,
-      expiresAt: now + Math.min(lifetime, maxLifetime),
-      usedAt: null
-    }
-    yield* sql`INSERT INTO console_links ${sql.insert(table.insert(link))}`
-    return { ...token, link }
-  }, mapSqlError("ConsoleLinks.create"))
+  const create = Effect.fn("ConsoleLinks.create")(
+    function* ({ by, lifetime, ...input }: NewLink) {
+      const now = yield* Clock.currentTimeMillis
+      const token = yield* Token.make(random)
+      const link: ConsoleLink = {
+        ...input,
+        hash: token.hash,
+        createdAt: now,
+        expiresAt: now + Math.min(lifetime, maxLifetime),
+        usedAt: null
+      }
+      yield* sql`INSERT INTO console_links ${sql.insert(table.insert(link))}`
+      yield* log.write({
+        organizationId: link.organizationId,
+        actor: by,
+        actorLabel: by,
+        actorRole: "admin",
+        address: null,
+        action: "createConsoleLink",
+        targetKind: "console_link",
+        targetId: linkActor(link.hash),
+        before: null,
+        after: { role: link.role, workspace_ids: link.workspaceIds, expires_at: Timestamp.fromMillis(link.expiresAt) },
+        requestId: ""
+      })
+      return { ...token, link }
+    },
+    sql.withTransaction,
+    mapSqlError("ConsoleLinks.create")
+  )
 
   const use = Effect.fn("ConsoleLinks.use")(function* (plain: Redacted.Redacted<string>) {
     const hash = Token.hashOf(plain)
@@ -116,7 +140,10 @@ export const make = Effect.gen(function* () {
 })
 
 /** The links in the database. */
-export const layerSql: Layer.Layer<ConsoleLinks, never, SqlClient | SecureRandom> = Layer.effect(ConsoleLinks, make)
+export const layerSql: Layer.Layer<ConsoleLinks, never, AuditLog | SqlClient | SecureRandom> = Layer.effect(
+  ConsoleLinks,
+  make
+)
 
 /** Purges in the background, at the start and then at an interval (default: 1 hour). */
 export const layerBackground = (options?: {

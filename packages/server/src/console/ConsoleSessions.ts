@@ -11,6 +11,7 @@ import { SecureRandom } from "effect/crypto/SecureRandom"
 import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Background from "../internal/Background.ts"
+import * as Page from "../storage/sql/Page.ts"
 import * as Purge from "../storage/sql/Purge.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as Table from "../storage/sql/Table.ts"
@@ -26,6 +27,8 @@ export type Kind = typeof Kind.Type
 class StoredSession extends Model.Class<StoredSession>("ConsoleSession")({
   /** SHA-256 of the token in lowercase hex. */
   hash: Table.constant(Schema.String),
+  /** A UUID v7, for lists and records. Null: an earlier version started it. */
+  id: Table.constantOrNull(Schema.String),
   kind: Table.constant(Table.oneOf(Kind, "link")),
   /** The hash of the secret of the management key that it was started with. Null: of none. */
   secretHash: Table.constantOrNull(Schema.String),
@@ -38,6 +41,8 @@ class StoredSession extends Model.Class<StoredSession>("ConsoleSession")({
   /** With a key, the key has the role and the workspaces. */
   role: Table.constant(Table.oneOf(Role, "viewer")),
   workspaceIds: Table.constantOrNull(Table.Texts),
+  /** The network address that it was started from. Null: an earlier version started it. */
+  address: Table.constantOrNull(Schema.String),
   createdAt: Table.constant(Table.Whole),
   /** The last request, with an error of {@link touchEvery}. */
   seenAt: Table.Whole,
@@ -78,14 +83,24 @@ export const maxSessions = 10_000
 /** How many a statement deletes that are too many. */
 const tooMany = 100
 
+/** How many sessions a list has at most. */
+const maxListed = 1000
+
 /** The sessions. */
 export class ConsoleSessions extends Context.Service<
   ConsoleSessions,
   {
-    readonly start: (session: NewSession) => Effect.Effect<StartedSession, StorageError>
+    /** `address` is the network address of the browser. */
+    readonly start: (session: NewSession, address: string) => Effect.Effect<StartedSession, StorageError>
     /** The session of a token that has not ended. Records that there was a request. */
     readonly find: (plain: Redacted.Redacted<string>) => Effect.Effect<ConsoleSession | undefined, StorageError>
     readonly end: (hash: string) => Effect.Effect<void, StorageError>
+    /** The sessions of an organization that have not ended. Those that were used last are first. */
+    readonly list: (organizationId: string) => Effect.Effect<Page.Page<ConsoleSession>, StorageError>
+    /** The session with this id. Undefined: the organization has none, or it has ended. */
+    readonly get: (organizationId: string, id: string) => Effect.Effect<ConsoleSession | undefined, StorageError>
+    /** Ends the sessions of an organization. Returns their number. */
+    readonly endAll: (organizationId: string) => Effect.Effect<number, StorageError>
     /** Deletes the sessions that have ended. Returns their number. */
     readonly purge: Effect.Effect<number, StorageError>
   }
@@ -100,12 +115,22 @@ const endOf = (createdAt: number, seenAt: number): number => Math.min(createdAt 
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
+  const columns = sql.literal(table.columns)
 
   const start = Effect.fn("ConsoleSessions.start")(
-    function* (input: NewSession) {
+    function* (input: NewSession, address: string) {
       const now = yield* Clock.currentTimeMillis
       const { hash, plain } = yield* Token.make(random)
-      const session: ConsoleSession = { ...input, hash, createdAt: now, seenAt: now, expiresAt: endOf(now, now) }
+      const id = yield* random.uuidV7()
+      const session: ConsoleSession = {
+        ...input,
+        hash,
+        id,
+        address,
+        createdAt: now,
+        seenAt: now,
+        expiresAt: endOf(now, now)
+      }
       yield* sql`INSERT INTO console_sessions ${sql.insert(table.insert(session))}`
       yield* sql`DELETE FROM console_sessions WHERE hash IN (SELECT hash FROM console_sessions
         WHERE actor = ${input.actor} ORDER BY created_at DESC, hash DESC LIMIT ${tooMany} OFFSET ${maxPerActor})`
@@ -120,7 +145,7 @@ export const make = Effect.gen(function* () {
   const find = Effect.fn("ConsoleSessions.find")(function* (plain: Redacted.Redacted<string>) {
     const hash = Token.hashOf(plain)
     if (hash === undefined) return undefined
-    const [row] = yield* sql`SELECT ${sql.literal(table.columns)} FROM console_sessions WHERE hash = ${hash}`
+    const [row] = yield* sql`SELECT ${columns} FROM console_sessions WHERE hash = ${hash}`
     if (row === undefined) return undefined
     const session = table.read(row)
     const now = yield* Clock.currentTimeMillis
@@ -131,9 +156,32 @@ export const make = Effect.gen(function* () {
     return { ...session, ...change }
   }, mapSqlError("ConsoleSessions.find"))
 
+  const list = Effect.fn("ConsoleSessions.list")(function* (organizationId: string) {
+    // An earlier version starts sessions without an id.
+    const rows = yield* sql`SELECT ${columns} FROM console_sessions
+      WHERE expires_at > ${yield* Clock.currentTimeMillis} AND organization_id = ${organizationId} AND id IS NOT NULL
+      ORDER BY expires_at DESC, hash DESC LIMIT ${maxListed + 1}`
+    return { items: yield* Page.itemsOf(rows.slice(0, maxListed), table.read), hasMore: rows.length > maxListed }
+  }, mapSqlError("ConsoleSessions.list"))
+
+  const get = Effect.fn("ConsoleSessions.get")(function* (organizationId: string, id: string) {
+    const [row] = yield* sql`SELECT ${columns} FROM console_sessions
+      WHERE id = ${id} AND organization_id = ${organizationId} AND expires_at > ${yield* Clock.currentTimeMillis}`
+    return row === undefined ? undefined : table.read(row)
+  }, mapSqlError("ConsoleSessions.get"))
+
+  const endAll = Effect.fn("ConsoleSessions.endAll")(function* (organizationId: string) {
+    const ended = yield* sql`DELETE FROM console_sessions
+      WHERE expires_at > ${yield* Clock.currentTimeMillis} AND organization_id = ${organizationId} RETURNING hash`
+    return ended.length
+  }, mapSqlError("ConsoleSessions.endAll"))
+
   return ConsoleSessions.of({
     start,
     find,
+    list,
+    get,
+    endAll,
     end: (hash) =>
       sql`DELETE FROM console_sessions WHERE hash = ${hash}`.pipe(Effect.asVoid, mapSqlError("ConsoleSessions.end")),
     purge: Effect.gen(function* () {

@@ -19,7 +19,7 @@ const path = `/console/${OpenIdConnect.href}`
 const toPage = (location: string) => HttpServerResponse.redirect(location, { status: 303 })
 
 /** Leads to the page. A reason is a word of ours: nobody can make the page show another text. */
-const refused = (location: string) => (error: EnvelopeError) => {
+const failed = (location: string) => (error: EnvelopeError) => {
   const reason = error.error.metadata?.["reason"]
   return Effect.as(
     LogEvent.log("console_sign_in_failed", error.error.message),
@@ -34,6 +34,11 @@ export const add = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter, o
   const sessions = yield* StartSession.make
   const isSecure = options.redirectUri.startsWith("https://")
 
+  const refused = (error: EnvelopeError) =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+      Effect.andThen(sessions.refused(request, { kind: "oidc", message: error.error.message }), failed("../../")(error))
+    )
+
   const begin = Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
     const refusal = SameOrigin.refusalOf(request)
@@ -41,7 +46,7 @@ export const add = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter, o
     const { plain } = yield* Token.make(random)
     const url = yield* provider.begin(plain)
     return SessionCookie.setSignIn(request, isSecure, plain)(HttpServerResponse.redirect(url, { status: 302 }))
-  }).pipe(Effect.catchTags({ ServiceUnavailable: refused("../") }))
+  }).pipe(Effect.catchTags({ ServiceUnavailable: failed("../") }))
 
   const finish = Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
@@ -54,9 +59,9 @@ export const add = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter, o
     return SessionCookie.setIn(request, isSecure, plain)(toPage("../../"))
   }).pipe(
     Effect.catchTags({
-      Forbidden: refused("../../"),
-      ServiceUnavailable: refused("../../"),
-      Unauthorized: refused("../../")
+      Forbidden: refused,
+      ServiceUnavailable: failed("../../"),
+      Unauthorized: refused
     }),
     // The secret is of no use any more.
     Effect.flatMap((response) =>

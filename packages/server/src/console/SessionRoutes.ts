@@ -16,11 +16,12 @@ import * as JsonBody from "../http/JsonBody.ts"
 import * as Issues from "../internal/Issues.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as ConsoleAccess from "./ConsoleAccess.ts"
-import { ConsoleLinks } from "./ConsoleLinks.ts"
-import { type ConsoleSession, ConsoleSessions, lastsFor, type NewSession } from "./ConsoleSessions.ts"
+import { ConsoleLinks, linkActor } from "./ConsoleLinks.ts"
+import { type ConsoleSession, type Kind, lastsFor, type NewSession } from "./ConsoleSessions.ts"
 import * as OpenIdRoutes from "./OpenIdRoutes.ts"
 import * as SameOrigin from "./SameOrigin.ts"
 import * as SessionCookie from "./SessionCookie.ts"
+import type * as SignInLog from "./SignInLog.ts"
 import * as StartSession from "./StartSession.ts"
 
 const path = "/console/session"
@@ -96,28 +97,39 @@ export const layer = HttpRouter.use(
       return yield* router.add("*", "/console/*", Effect.fail(ConsoleAccess.switchedOff))
     }
     const access = yield* ConsoleAccess.ConsoleAccess
-    const sessions = yield* ConsoleSessions
     const links = yield* ConsoleLinks
-    const { ofPerson, start } = yield* StartSession.make
+    const { end, ofPerson, refused, start } = yield* StartSession.make
     const keys = yield* KeyStore
     const { failedAuthentications, trustedProxies } = yield* GatewayServerConfig
     const failed = yield* FailedAuthentications.make(failedAuthentications)
     const addressOf = ClientAddress.make(trustedProxies)
 
-    const refused = (request: HttpServerRequest.HttpServerRequest, message: string) =>
-      Effect.andThen(
-        failed(addressOf(request)),
-        Effect.fail(new Unauthorized({ error: { message, metadata: { reason: "invalid_credential" } } }))
+    /** A wrong credential. It is recorded before the delay, which the caller may not wait for. */
+    const invalid = (request: HttpServerRequest.HttpServerRequest, kind: Kind, message: string) =>
+      refused(request, { kind, message }).pipe(
+        Effect.andThen(failed(addressOf(request))),
+        Effect.andThen(
+          Effect.fail(new Unauthorized({ error: { message, metadata: { reason: "invalid_credential" } } }))
+        )
       )
+
+    /** Who is known, and may not. */
+    const forbidden = (
+      request: HttpServerRequest.HttpServerRequest,
+      error: Forbidden,
+      who: Omit<SignInLog.Refused, "message">
+    ) => Effect.andThen(refused(request, { ...who, message: error.error.message }), Effect.fail(error))
 
     const byKey = Effect.fnUntraced(function* (
       plain: Redacted.Redacted<string>,
       request: HttpServerRequest.HttpServerRequest
     ) {
       const { ephemeral, key } = yield* Effect.catchTag(keys.authenticate(plain), "InvalidKey", ({ message }) =>
-        refused(request, message)
+        invalid(request, "key", message)
       )
-      if (!key.isManagement || ephemeral !== null) return yield* ordinary
+      if (!key.isManagement || ephemeral !== null) {
+        return yield* forbidden(request, ordinary, { kind: "key", actor: key.hash, label: key.label })
+      }
       const { hash, label, name, organizationId, role, workspaceId, workspaceIds } = key
       const input: NewSession = {
         kind: "key",
@@ -136,12 +148,14 @@ export const layer = HttpRouter.use(
       plain: Redacted.Redacted<string>,
       request: HttpServerRequest.HttpServerRequest
     ) {
-      const link = yield* Effect.catchTag(links.use(plain), "InvalidLink", ({ message }) => refused(request, message))
+      const link = yield* Effect.catchTag(links.use(plain), "InvalidLink", ({ message }) =>
+        invalid(request, "link", message)
+      )
       const { createdAt, hash, organizationId, role, workspaceId, workspaceIds } = link
       const input: NewSession = {
         kind: "link",
         secretHash: null,
-        actor: `link:${hash.slice(0, 16)}`,
+        actor: linkActor(hash),
         label: `one-time link of ${Timestamp.fromMillis(createdAt)}`,
         organizationId,
         workspaceId,
@@ -153,10 +167,11 @@ export const layer = HttpRouter.use(
 
     const byProxy = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
       const user = access.proxyUserOf(request)
-      if (user === undefined) return yield* noProxyUser
+      if (user === undefined) return yield* forbidden(request, noProxyUser, { kind: "proxy" })
       const { name: label, role } = user
-      if (role === undefined) return yield* noProxyRole
-      return yield* ofPerson({ kind: "proxy", actor: ConsoleAccess.proxyActor(user), label, role })
+      const who = { kind: "proxy" as const, actor: ConsoleAccess.proxyActor(user), label }
+      if (role === undefined) return yield* forbidden(request, noProxyRole, who)
+      return yield* ofPerson({ ...who, role })
     })
 
     const signIn = Effect.gen(function* () {
@@ -194,9 +209,7 @@ export const layer = HttpRouter.use(
       const request = yield* HttpServerRequest.HttpServerRequest
       const refusal = SameOrigin.refusalOf(request)
       if (refusal !== undefined) return yield* refusal
-      const token = SessionCookie.read(request)
-      const session = token === undefined ? undefined : yield* sessions.find(token)
-      if (session !== undefined) yield* sessions.end(session.hash)
+      yield* end(request)
       return SessionCookie.clear(request)(HttpServerResponse.empty())
     })
 

@@ -1,11 +1,14 @@
-/** Starts sessions for who has proved who it is. */
+/** Starts sessions for who has proved who it is, and ends them. */
 import { Forbidden, phrases } from "@model-gateway/core/GatewayError"
 import type { Role } from "@model-gateway/core/Identifiers"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
+import { SqlClient } from "effect/sql/SqlClient"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
+import { inTransaction } from "../http/InTransaction.ts"
 import { ConsoleSessions, type Kind, type NewSession } from "./ConsoleSessions.ts"
 import * as SessionCookie from "./SessionCookie.ts"
+import * as SignInLog from "./SignInLog.ts"
 
 /** A person who has no key of the gateway. */
 export interface Person {
@@ -33,6 +36,8 @@ const noWorkspace = ({ label }: Person) =>
 export const make = Effect.gen(function* () {
   const sessions = yield* ConsoleSessions
   const workspaces = yield* WorkspaceStore
+  const sql = yield* SqlClient
+  const log = yield* SignInLog.make
 
   /** A session of a person, who manages the first organization. */
   const ofPerson = Effect.fnUntraced(function* (person: Person) {
@@ -68,13 +73,31 @@ export const make = Effect.gen(function* () {
    * use any more. Not so after OpenID Connect: with the provider's link, the browser does not send
    * the cookie of a session. The former one then ends when it is idle, or too old.
    */
-  const start = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, input: NewSession) {
-    const former = SessionCookie.read(request)
-    const started = yield* sessions.start(input)
-    const old = former === undefined ? undefined : yield* sessions.find(former)
-    if (old !== undefined) yield* sessions.end(old.hash)
-    return started
+  const start = (request: HttpServerRequest.HttpServerRequest, input: NewSession) =>
+    inTransaction(
+      sql,
+      "StartSession.start",
+      Effect.gen(function* () {
+        const former = SessionCookie.read(request)
+        const started = yield* sessions.start(input, log.addressOf(request))
+        const old = former === undefined ? undefined : yield* sessions.find(former)
+        if (old !== undefined) yield* sessions.end(old.hash)
+        yield* log.signedIn(request, started.session)
+        return started
+      })
+    )
+
+  /** Ends the session of the browser, if it has one. */
+  const end = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+    const token = SessionCookie.read(request)
+    const session = token === undefined ? undefined : yield* sessions.find(token)
+    if (session === undefined) return
+    yield* inTransaction(
+      sql,
+      "StartSession.end",
+      Effect.andThen(sessions.end(session.hash), log.signedOut(request, session))
+    )
   })
 
-  return { ofPerson, start }
+  return { ofPerson, start, end, refused: log.refused }
 })

@@ -6,6 +6,7 @@ import * as AuditLog from "../../src/audit/AuditLog.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { ProviderKeys } from "../../src/access/ProviderKeys.ts"
 import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
+import { ConsoleSessions } from "../../src/console/ConsoleSessions.ts"
 import { all } from "../../src/http/Routes.ts"
 import { DeliveryStore } from "../../src/webhooks/DeliveryStore.ts"
 import { inSet, issuePaths, post } from "../TestEnvelope.ts"
@@ -100,6 +101,19 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
       yield* remove(`/guardrails/${guardrail}`)
       yield* remove(`/keys/${hash}`)
       yield* remove(`/workspaces/${own}`)
+      const someone = {
+        organizationId: workspace.organizationId,
+        workspaceId: workspace.id,
+        kind: "oidc" as const,
+        secretHash: null,
+        actor: "oidc:ada",
+        label: "Ada",
+        role: "viewer" as const,
+        workspaceIds: null
+      }
+      const { session } = yield* (yield* ConsoleSessions).start(someone, "203.0.113.7")
+      yield* remove(`/console/sessions/${session.id}`)
+      yield* remove("/console/sessions")
 
       const { data } = yield* audit("?limit=1000")
       const changing = all.filter(
@@ -157,6 +171,13 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
         target_id: "gen-1",
         after: { cost: 0.002 }
       })
+      expect(entryOf("endConsoleSession")).toMatchObject({
+        target_kind: "console_session",
+        target_id: session.id,
+        before: { kind: "oidc", label: "Ada", address: "203.0.113.7" },
+        after: null
+      })
+      expect(entryOf("endConsoleSessions")).toMatchObject({ target_id: "all", after: { ended_count: 0 } })
       expect(entryOf("updateWorkspace")).toMatchObject({ before: { name: "w" }, after: { name: "v" } })
 
       // No secret that an answer showed once, or that a request had.

@@ -136,8 +136,10 @@ it.layer(layer(), { excludeTestServices: true })("a sign-in by OpenID Connect", 
       const made = yield* page("/console/api/keys", { cookie: token, headers, body: { name: "k" } })
       expect(made.status).toBe(201)
       const { ask, managementKey: key } = yield* TestGateway
-      const audit = yield* ask("/api/v1/audit?action=createKey&actor=oidc:ada", { key })
-      expect(audit.text).toContain('"actor_label":"Ada Lovelace (ada@example.com)"')
+      for (const action of ["createKey", "signIn"]) {
+        const audit = yield* ask(`/api/v1/audit?action=${action}&actor=oidc:ada`, { key })
+        expect(audit.text).toContain('"actor_label":"Ada Lovelace (ada@example.com)"')
+      }
     })
   )
 
@@ -164,6 +166,9 @@ it.layer(layer(), { excludeTestServices: true })("a sign-in by OpenID Connect", 
       const problemOf = (answer: { readonly headers: { readonly location?: string | undefined } }) =>
         answer.headers.location
       expect(problemOf(yield* signInAs("alan"))).toBe("../../#problem=no_role")
+      const { ask, managementKey: key } = yield* TestGateway
+      const refused = yield* ask("/api/v1/audit?action=refuseSignIn", { key })
+      expect(refused.text).toContain("Alan has no role for the console")
       expect(problemOf(yield* signInAs("edsger"))).toBe("../../#problem=no_role")
       expect(problemOf(yield* signInAs("barbara"))).toBe("../../#problem=no_workspace")
       expect(problemOf(yield* signInAs("donald"))).toBe("../../#problem=no_workspace")

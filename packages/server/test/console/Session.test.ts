@@ -1,6 +1,8 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Redacted, Schema } from "effect"
+import * as AuditLog from "@model-gateway/core/AuditLog"
+import { Duration, Effect, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import * as KeyFormat from "../../src/access/KeyFormat.ts"
 import { KeyStore } from "../../src/access/KeyStore.ts"
 import { ConsoleLinks } from "../../src/console/ConsoleLinks.ts"
 import { envelopeOf, issuePaths, post } from "../TestEnvelope.ts"
@@ -49,7 +51,8 @@ const link = (role: "viewer" | "operator" | "admin", lifetime = 60_000) =>
       workspaceId: workspace.id,
       role,
       workspaceIds: null,
-      lifetime
+      lifetime,
+      by: "operator"
     })
     return Redacted.value(plain)
   })
@@ -384,6 +387,89 @@ it.layer(layer({ wireNames: "openrouter", corsOrigins: ["https://app.example"] }
     })
   )
 })
+
+const failedAuthentications = { requests: 1000, window: Duration.minutes(1) }
+
+it.layer(layer({ failedAuthentications }, undefined, undefined, {}), { excludeTestServices: true })(
+  "the audit log of the console",
+  (it) => {
+    const entries = (query: string) =>
+      Effect.gen(function* () {
+        const { ask, managementKey: key } = yield* TestGateway
+        const answer = yield* ask(`/api/v1/audit?${query}`, { key })
+        return Schema.decodeUnknownSync(Schema.fromJsonString(AuditLog.ListResponse))(answer.text).data
+      })
+
+    it.effect("has each sign-in and sign-out, with the way, the session and the address", () =>
+      Effect.gen(function* () {
+        const { hash, key } = yield* managementKey("operator", [(yield* TestGateway).workspace.id])
+        const cookie = yield* signIn({ key })
+        yield* page("/console/session", { method: "DELETE", cookie })
+        yield* page("/console/session", { method: "DELETE", cookie })
+        const [out, start, ...others] = yield* entries(`actor=${hash}`)
+        expect(others).toEqual([])
+        expect(start).toMatchObject({
+          action: "signIn",
+          actor_role: "operator",
+          address: "127.0.0.1",
+          target_kind: "console_session",
+          before: null,
+          after: { kind: "key", workspace_ids: [(yield* TestGateway).workspace.id] }
+        })
+        expect(start?.request_id).toMatch(/^req_/)
+        expect(start?.target_id).toMatch(/^[\da-f]{8}-/)
+        expect(out).toMatchObject({
+          action: "signOut",
+          target_id: start?.target_id,
+          actor_label: start?.actor_label,
+          address: "127.0.0.1",
+          before: { kind: "key" },
+          after: null
+        })
+      })
+    )
+
+    it.effect("has each link, with who made it, and who signed in with it", () =>
+      Effect.gen(function* () {
+        const token = yield* link("viewer")
+        yield* signIn({ token })
+        const [made] = yield* entries("action=createConsoleLink")
+        expect(made).toMatchObject({ actor: "operator", address: null, target_kind: "console_link" })
+        expect(made?.after).toMatchObject({ role: "viewer", workspace_ids: null })
+        expect(JSON.stringify(made)).not.toContain(token)
+        const [used] = yield* entries(`action=signIn&actor=${made?.target_id}`)
+        expect(used).toMatchObject({ actor_role: "viewer", after: { kind: "link" } })
+      })
+    )
+
+    it.effect("has the first 10 refused sign-ins of an hour, so that nobody can push changes out of it", () =>
+      Effect.gen(function* () {
+        const { ordinaryKey } = yield* TestGateway
+        const secrets = [{ key: ordinaryKey }, { token: yield* link("viewer", 0) }, { key: "mg_mk_mistyped" }]
+        for (const body of secrets) yield* page("/console/session", { body })
+        for (let i = 0; i < 9; i++) yield* page("/console/session", { body: { token: "x".repeat(43) } })
+        const refused = yield* entries("action=refuseSignIn")
+        expect(refused).toHaveLength(10)
+        const [last, ...before] = refused
+        expect(last?.after).toMatchObject({ kind: "link", further_ones_omitted: true })
+        expect(JSON.stringify(before)).not.toContain("further_ones_omitted")
+        expect(before.slice(-3)).toMatchObject([
+          { actor: "unknown", address: "127.0.0.1", after: { kind: "key" } },
+          { actor: "unknown", after: { kind: "link" } },
+          {
+            actor: KeyFormat.hashKey(ordinaryKey),
+            actor_label: `${ordinaryKey.slice(0, 6)}…${ordinaryKey.slice(-3)}`,
+            actor_role: "none"
+          }
+        ])
+        expect(before.at(-2)?.after?.["message"]).toMatch(/^the link expired at /)
+        for (const body of secrets) {
+          for (const secret of Object.values(body)) expect(JSON.stringify(refused)).not.toContain(secret)
+        }
+      })
+    )
+  }
+)
 
 it.layer(layer(), { excludeTestServices: true })("a console that is switched off", (it) => {
   it.effect("says how to switch it on, everywhere", () =>

@@ -1,6 +1,7 @@
 /** Samples of keys, guardrails and workspaces, and the identifiers that all samples share. */
 import * as Activity from "@model-gateway/core/Activity"
 import * as Byok from "@model-gateway/core/Byok"
+import type * as ConsoleSessions from "@model-gateway/core/ConsoleSessions"
 import type * as Credits from "@model-gateway/core/Credits"
 import * as Alerts from "@model-gateway/core/Alerts"
 import * as Destinations from "@model-gateway/core/Destinations"
@@ -518,6 +519,35 @@ export const instancesResponse: System.InstancesResponse = {
   data: [instance],
   database: { kind: "sqlite", schema_version: 13 }
 }
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const consoleSessionListResponse: ConsoleSessions.ListResponse = {
+  data: [
+    {
+      id: "019ab1c2-3d4e-7f50-8123-456789abcdef",
+      kind: "key",
+      actor: keyHash,
+      label: "Operations",
+      role: "admin",
+      workspace_ids: null,
+      address: "203.0.113.7",
+      created_at: timestamp,
+      last_used_at: timestamp,
+      expires_at: timestamp,
+      is_current: false
+    }
+  ],
+  has_more: false
+}
+
+/**
+ * @category samples
+ * @since 0.1.0
+ */
+export const consoleSessionEndResponse: ConsoleSessions.EndResponse = { ended_count: 1 }
 
 /**
  * @category samples

@@ -15,7 +15,9 @@ const kinds: Readonly<Record<string, string>> = {
   webhook_secret: "Webhook secret",
   webhook_delivery: "Webhook",
   reservation: "Reservation",
-  alert: "Alert"
+  alert: "Alert",
+  console_session: "Session",
+  console_link: "Link"
 }
 
 /** The name of a target: as the entry has it, else as it is now, else the start of its id. */
@@ -73,6 +75,7 @@ const linkOf = ({ target_id: id, target_kind }: Entry, name: ReactNode): ReactNo
     case "webhook_secret":
       return <PageLink page="webhooks">{name}</PageLink>
     case "reservation":
+    case "console_session":
       return <PageLink page="system">{name}</PageLink>
     case "alert":
       return (

@@ -1,8 +1,8 @@
-/** The changes that the audit log records, in words. */
+/** What the audit log records, in words. */
 import type { OperationName } from "../../api/Contract.ts"
 
 /** What each operation did. */
-export const actions = {
+const changes = {
   createKey: "Created a key",
   updateKey: "Changed a key",
   rotateKey: "Rotated a key",
@@ -29,8 +29,19 @@ export const actions = {
   updateAlert: "Changed an alert",
   deleteAlert: "Deleted an alert",
   settleReservation: "Settled a reservation",
-  dismissReservation: "Dismissed a reservation"
+  dismissReservation: "Dismissed a reservation",
+  endConsoleSession: "Ended a session of the console",
+  endConsoleSessions: "Ended all sessions of the console"
 } as const satisfies { readonly [Name in OperationName]?: string }
+
+/** What each entry of the audit log is about. */
+export const actions = {
+  ...changes,
+  signIn: "Signed in",
+  signOut: "Signed out",
+  refuseSignIn: "Was refused to sign in",
+  createConsoleLink: "Made a link to the console"
+}
 
 const texts: Readonly<Record<string, string>> = actions
 

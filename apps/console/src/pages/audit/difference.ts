@@ -30,8 +30,11 @@ export const differencesOf = ({ after, before }: Pick<Entry, "after" | "before">
 
 /** The change in few words, such as "disabled: no → yes". */
 export const summaryOf = (entry: Entry): string => {
-  const name = entry.after?.["name"] ?? entry.before?.["name"]
-  if (entry.before === null || entry.after === null) return typeof name === "string" ? name : ""
+  if (entry.before === null || entry.after === null) {
+    // Its name or, of a sign-in, why it was refused, or the way.
+    const fields = { ...entry.before, ...entry.after }
+    return textOf(fields["name"] ?? fields["message"] ?? fields["kind"]) ?? ""
+  }
   return differencesOf(entry)
     .map(({ after, before, field }) => `${field}: ${before ?? "none"} → ${after ?? "none"}`)
     .join(", ")

@@ -17,6 +17,7 @@ import * as AnswersByArrival from "./migrations/AnswersByArrival.ts"
 import * as AuditLog from "./migrations/AuditLog.ts"
 import * as Baseline from "./migrations/Baseline.ts"
 import * as Console from "./migrations/Console.ts"
+import * as ConsoleSessionList from "./migrations/ConsoleSessionList.ts"
 import * as CreditLedger from "./migrations/CreditLedger.ts"
 import * as DestinationDeliveries from "./migrations/DestinationDeliveries.ts"
 import * as FailedRequests from "./migrations/FailedRequests.ts"
@@ -50,7 +51,8 @@ export const migrations: Migrations = {
   "0013_instances": Instances.migration,
   "0014_destination_deliveries": DestinationDeliveries.migration,
   "0015_provider_key_use": ProviderKeyUse.migration,
-  "0016_alerts": Alerts.migration
+  "0016_alerts": Alerts.migration,
+  "0017_console_session_list": ConsoleSessionList.migration
 }
 
 /**

@@ -33,6 +33,7 @@ import { WorkspaceStore } from "../../../src/access/WorkspaceStore.ts"
 import { ConsoleLinks } from "../../../src/console/ConsoleLinks.ts"
 import { ConsoleSessions } from "../../../src/console/ConsoleSessions.ts"
 import { type Answer, form, formHeaders, layer, TestGateway } from "../../TestGateway.ts"
+import { page } from "../../console/TestConsole.ts"
 import { post } from "../../TestEnvelope.ts"
 
 /**
@@ -96,19 +97,18 @@ const signingIn = Effect.gen(function* () {
   const { organizationId, id: workspaceId } = (yield* TestGateway).workspace
   const access = { organizationId, workspaceId, role: "viewer" as const, workspaceIds: null }
   const links = yield* ConsoleLinks
-  const { plain: token } = yield* links.create({ ...access, lifetime: 60_000 })
+  const { plain: token } = yield* links.create({ ...access, lifetime: 60_000, by: "operator" })
   yield* links.use(token)
   yield* links.purge
   const sessions = yield* ConsoleSessions
-  const { plain, session } = yield* sessions.start({
-    ...access,
-    kind: "link",
-    secretHash: null,
-    actor: "a",
-    label: "l"
-  })
+  const someone = { ...access, kind: "link" as const, secretHash: null, actor: "a", label: "l" }
+  const { plain, session } = yield* sessions.start(someone, "203.0.113.7")
   yield* sessions.find(plain)
+  yield* sessions.list(organizationId)
+  yield* sessions.get(organizationId, session.id ?? "")
   yield* sessions.end(session.hash)
+  yield* sessions.endAll(organizationId)
+  yield* page("/console/session", { body: { token: "unknown" } })
   yield* sessions.purge
 })
 
