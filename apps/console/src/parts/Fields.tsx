@@ -72,6 +72,43 @@ export const TextField = ({
   </Field>
 )
 
+interface NameProps {
+  readonly draft: { readonly name: string }
+  readonly error: Error | null
+  readonly set: (change: { readonly name: string }) => void
+}
+
+/** The name of something, the first field of a form. */
+export const NameField = ({ draft, error, set }: NameProps) => (
+  <TextField
+    label="Name"
+    name="name"
+    value={draft.name}
+    onChange={(name) => set({ name })}
+    error={error}
+    required
+    autoFocus
+  />
+)
+
+interface DescriptionProps {
+  readonly draft: { readonly description: string }
+  readonly error: Error | null
+  readonly set: (change: { readonly description: string }) => void
+}
+
+/** What something is for. */
+export const DescriptionField = ({ draft, error, set }: DescriptionProps) => (
+  <AreaField
+    label="What it is for"
+    name="description"
+    rows={2}
+    value={draft.description}
+    onChange={(description) => set({ description })}
+    error={error}
+  />
+)
+
 export const AreaField = ({
   onChange,
   placeholder,

@@ -1,4 +1,4 @@
-/** What can be done with an item that works in the background: change, switch, test, delete. */
+/** What can be done with an item: edit, switch on and off, test, delete. What is not given is not offered. */
 import { type ReactNode, useState } from "react"
 import { DeleteDialog } from "./FormDialog.tsx"
 import { Problem } from "./Problem.tsx"
@@ -9,6 +9,7 @@ interface Change {
 }
 
 export const ItemActions = ({
+  children,
   deletion,
   edit,
   name,
@@ -21,40 +22,51 @@ export const ItemActions = ({
   readonly what: string
   readonly name: string
   /** The form that changes it. */
-  readonly edit: (close: () => void) => ReactNode
+  readonly edit?: ((close: () => void) => ReactNode) | false
   /** Switches it on or off. */
-  readonly switching: Change & { readonly label: string; readonly run: () => void }
-  readonly test: Change & { readonly label: string; readonly running: string; readonly run: () => void }
+  readonly switching?: (Change & { readonly label: string; readonly run: () => void }) | false
+  readonly test?: Change & { readonly label: string; readonly running: string; readonly run: () => void }
   /** The result of the last test. */
-  readonly tested: ReactNode
+  readonly tested?: ReactNode
   /** `effect` is what the deletion does. */
-  readonly deletion: { readonly change: Change; readonly run: () => void; readonly effect: ReactNode }
+  readonly deletion?: { readonly change: Change; readonly run: () => void; readonly effect: ReactNode } | false
+  /** Other buttons. */
+  readonly children?: ReactNode
 }) => {
   const [open, setOpen] = useState<"edit" | "delete">()
   const close = () => setOpen(undefined)
   return (
     <>
       <div className="bar">
-        <button type="button" onClick={() => setOpen("edit")}>
-          Change
-        </button>
-        <button type="button" disabled={switching.isPending} onClick={switching.run}>
-          {switching.label}
-        </button>
-        <button type="button" disabled={test.isPending} onClick={test.run}>
-          {test.isPending ? test.running : test.label}
-        </button>
-        <span className="end">
-          <button type="button" className="danger" onClick={() => setOpen("delete")}>
+        {children}
+        {edit && (
+          <button type="button" onClick={() => setOpen("edit")}>
+            Edit
+          </button>
+        )}
+        {switching && (
+          <button type="button" disabled={switching.isPending} onClick={switching.run}>
+            {switching.label}
+          </button>
+        )}
+        {test && (
+          <button type="button" disabled={test.isPending} onClick={test.run}>
+            {test.isPending ? test.running : test.label}
+          </button>
+        )}
+        {deletion && (
+          <button type="button" className="danger end" onClick={() => setOpen("delete")}>
             Delete
           </button>
-        </span>
+        )}
       </div>
-      <div role="status">{tested}</div>
-      {switching.error !== null && <Problem what={`The ${what} was not changed`} error={switching.error} />}
-      {test.error !== null && <Problem what={`The ${what} was not tested`} error={test.error} />}
-      {open === "edit" && edit(close)}
-      {open === "delete" && (
+      {test && <div role="status">{tested}</div>}
+      {switching && switching.error !== null && (
+        <Problem what={`The ${what} was not changed`} error={switching.error} />
+      )}
+      {test && test.error !== null && <Problem what={`The ${what} was not tested`} error={test.error} />}
+      {open === "edit" && edit && edit(close)}
+      {open === "delete" && deletion && (
         <DeleteDialog what={what} name={name} change={deletion.change} onDelete={deletion.run} onClose={close}>
           {deletion.effect}
         </DeleteDialog>

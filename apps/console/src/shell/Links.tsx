@@ -1,5 +1,5 @@
 /** Links to what an id identifies, with its name. */
-import { useRead } from "../api/hooks.ts"
+import { useRead, useSessionState } from "../api/hooks.ts"
 import { shortId } from "../parts/format.ts"
 import { useGuardrails } from "../parts/names.ts"
 import { PageLink } from "./PageLink.tsx"
@@ -24,6 +24,23 @@ export const GuardrailLink = ({ id }: { readonly id: string }) => {
     <PageLink page="guardrails" search={{ id }}>
       {known?.name ?? data?.data.name ?? shortId(id)}
     </PageLink>
+  )
+}
+
+/** Leads to the changes of something, which only a person who sees all workspaces may read. */
+export const ChangesLink = ({ target }: { readonly target: string }) => {
+  const { session } = useSessionState()
+  return (
+    session?.workspace_ids === null && (
+      <>
+        {" "}
+        (
+        <PageLink page="audit" search={{ target, range: "30d" }}>
+          its changes
+        </PageLink>
+        )
+      </>
+    )
   )
 }
 

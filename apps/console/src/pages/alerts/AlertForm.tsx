@@ -202,7 +202,7 @@ export const EditAlert = ({ alert, onClose }: { readonly alert: Alert; readonly 
   const update = useChange("PATCH /alerts/:id")
   return (
     <FormDialog
-      title={`Change ${alert.name}`}
+      title={`Edit ${alert.name}`}
       action="Save"
       change={update}
       onSubmit={() =>

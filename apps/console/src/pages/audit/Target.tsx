@@ -89,7 +89,7 @@ const linkOf = ({ target_id: id, target_kind }: Entry, name: ReactNode): ReactNo
 }
 
 export const Target = ({ name, of }: { readonly of: Entry; readonly name: string }) => (
-  <>
+  <span>
     {kinds[of.target_kind] ?? of.target_kind} {linkOf(of, name)}
-  </>
+  </span>
 )

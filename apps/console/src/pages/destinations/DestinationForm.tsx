@@ -1,7 +1,7 @@
 /** Creates or changes a destination. */
 import { useState } from "react"
 import { useChange } from "../../api/hooks.ts"
-import { AreaField, CheckField, SelectField, TextField } from "../../parts/Fields.tsx"
+import { AreaField, CheckField, NameField, SelectField, TextField } from "../../parts/Fields.tsx"
 import { FormDialog } from "../../parts/FormDialog.tsx"
 import { KeyChoice } from "../../parts/KeyChoice.tsx"
 import { SecretDialog } from "../../parts/SecretDialog.tsx"
@@ -25,15 +25,7 @@ const Fields = ({
   const isWebhook = draft.type === "webhook"
   return (
     <>
-      <TextField
-        label="Name"
-        name="name"
-        value={draft.name}
-        onChange={(name) => set({ name })}
-        error={error}
-        required
-        autoFocus
-      />
+      <NameField draft={draft} error={error} set={set} />
       {isNew && (
         <SelectField label="Type" name="type" value={draft.type} options={types} onChange={(type) => set({ type })} />
       )}
@@ -199,7 +191,7 @@ export const EditDestination = ({
   const update = useChange("PATCH /observability/destinations/:id")
   return (
     <FormDialog
-      title={`Change ${destination.name ?? destination.id}`}
+      title={`Edit ${destination.name ?? destination.id}`}
       action="Save"
       change={update}
       disabled={!isWhole(draft)}

@@ -1,39 +1,28 @@
 /** All facts of a guardrail, its keys, and what can be done with it. */
-import { useState } from "react"
-import { useChange, useMay, useRead, useSessionState } from "../../api/hooks.ts"
+import { useChange, useMay, useRead } from "../../api/hooks.ts"
 import { Id } from "../../parts/Copy.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { count, credits } from "../../parts/format.ts"
-import { DeleteDialog } from "../../parts/FormDialog.tsx"
+import { ItemActions } from "../../parts/ItemActions.tsx"
 import { Loaded } from "../../parts/Loaded.tsx"
 import { Time } from "../../parts/Time.tsx"
-import { PageLink } from "../../shell/PageLink.tsx"
+import { ChangesLink } from "../../shell/Links.tsx"
 import { useWorkspaceName } from "../../shell/WorkspacePicker.tsx"
 import { AssignedKeys } from "./AssignedKeys.tsx"
 import { EditGuardrail, type Guardrail } from "./GuardrailForm.tsx"
 import { GuardrailLimit } from "./GuardrailLimit.tsx"
 
 const Actions = ({ of, onDeleted }: { readonly of: Guardrail; readonly onDeleted: () => void }) => {
-  const [open, setOpen] = useState<"edit" | "delete">()
   const remove = useChange("DELETE /guardrails/:id")
-  const close = () => setOpen(undefined)
   return (
-    <div className="bar">
-      <button type="button" onClick={() => setOpen("edit")}>
-        Edit
-      </button>
-      <button type="button" className="danger end" onClick={() => setOpen("delete")}>
-        Delete
-      </button>
-      {open === "edit" && <EditGuardrail of={of} onClose={close} />}
-      {open === "delete" && (
-        <DeleteDialog
-          what="guardrail"
-          name={of.name}
-          change={remove}
-          onDelete={() => remove.mutate({ params: { id: of.id } }, { onSuccess: onDeleted })}
-          onClose={close}
-        >
+    <ItemActions
+      what="guardrail"
+      name={of.name}
+      edit={(close) => <EditGuardrail of={of} onClose={close} />}
+      deletion={{
+        change: remove,
+        run: () => remove.mutate({ params: { id: of.id } }, { onSuccess: onDeleted }),
+        effect: (
           <p>
             {of.key_count === 0
               ? "It has no keys."
@@ -41,9 +30,9 @@ const Actions = ({ of, onDeleted }: { readonly of: Guardrail; readonly onDeleted
                   of.key_count === 1 ? "it" : "they"
                 } may then use every model and provider.`}
           </p>
-        </DeleteDialog>
-      )}
-    </div>
+        )
+      }}
+    />
   )
 }
 
@@ -76,7 +65,6 @@ const Entries = ({
 
 const Facts = ({ of }: { readonly of: Guardrail }) => {
   const workspaceName = useWorkspaceName()
-  const { session } = useSessionState()
   return (
     <dl className="facts">
       {of.description !== null && (
@@ -116,16 +104,7 @@ const Facts = ({ of }: { readonly of: Guardrail }) => {
       <dt>Created</dt>
       <dd>
         <Time at={of.created_at} />
-        {session?.workspace_ids === null && (
-          <>
-            {" "}
-            (
-            <PageLink page="audit" search={{ target: of.id, range: "30d" }}>
-              its changes
-            </PageLink>
-            )
-          </>
-        )}
+        <ChangesLink target={of.id} />
       </dd>
     </dl>
   )

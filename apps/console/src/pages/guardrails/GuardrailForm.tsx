@@ -2,7 +2,7 @@
 import { useState } from "react"
 import type { Item, Payload } from "../../api/Contract.ts"
 import { useChange, useRead } from "../../api/hooks.ts"
-import { AreaField, SelectField, TextField } from "../../parts/Fields.tsx"
+import { DescriptionField, NameField, SelectField } from "../../parts/Fields.tsx"
 import { FormDialog } from "../../parts/FormDialog.tsx"
 import { type LimitDraft, LimitFields } from "../../parts/LimitFields.tsx"
 import { useScope } from "../../shell/navigation.ts"
@@ -66,23 +66,8 @@ const Fields = ({
   readonly set: (change: Partial<Draft>) => void
 }) => (
   <>
-    <TextField
-      label="Name"
-      name="name"
-      value={draft.name}
-      onChange={(name) => set({ name })}
-      error={error}
-      required
-      autoFocus
-    />
-    <AreaField
-      label="What it is for"
-      name="description"
-      rows={2}
-      value={draft.description}
-      onChange={(description) => set({ description })}
-      error={error}
-    />
+    <NameField draft={draft} error={error} set={set} />
+    <DescriptionField draft={draft} error={error} set={set} />
     <LimitFields
       label="Limit of all its keys together, in credits"
       names={["limit_usd", "reset_interval"]}

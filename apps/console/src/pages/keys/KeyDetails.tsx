@@ -1,21 +1,19 @@
 /** All facts of a key, and what can be done with it. */
 import { useState } from "react"
-import type { Item } from "../../api/Contract.ts"
 import { useChange, useMay, useRead, useSessionState } from "../../api/hooks.ts"
-import { Chart } from "../../parts/Chart.tsx"
 import { Id } from "../../parts/Copy.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { count, counted, credits } from "../../parts/format.ts"
-import { DeleteDialog } from "../../parts/FormDialog.tsx"
+import { counted, credits } from "../../parts/format.ts"
+import { ItemActions } from "../../parts/ItemActions.tsx"
 import { Loaded } from "../../parts/Loaded.tsx"
-import { Problem } from "../../parts/Problem.tsx"
-import { Table } from "../../parts/Table.tsx"
 import { Time } from "../../parts/Time.tsx"
-import { actionText } from "../audit/actions.ts"
 import { Actor, GuardrailLink, KeyLink } from "../../shell/Links.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
 import { useWorkspaceName } from "../../shell/WorkspacePicker.tsx"
 import { EditKey } from "./EditKey.tsx"
+import { EphemeralKeys } from "./EphemeralKeys.tsx"
+import { KeyChanges } from "./KeyChanges.tsx"
+import { KeySpend } from "./KeySpend.tsx"
 import { RotateKey } from "./RotateKey.tsx"
 import type { NewKey } from "./ShownKey.tsx"
 import { type Key, KeyLimit, KeyState, kindOf, limitText } from "./Key.tsx"
@@ -46,138 +44,6 @@ const Created = ({ of }: { readonly of: Key }) => {
       {of.creator_user_id !== null && <>, user {of.creator_user_id}</>}
       {entry === undefined && data !== undefined && <span className="hint"> (not in the audit log)</span>}
     </>
-  )
-}
-
-const EphemeralKeys = ({ hash }: { readonly hash: string }) => {
-  const keys = useRead("GET /keys", { query: { parent_hash: hash, limit: 100 } })
-  return (
-    <section className="card">
-      <h3>Ephemeral keys</h3>
-      <Loaded value={keys} what="The ephemeral keys" rows={2}>
-        {({ data, total_count }) =>
-          total_count === 0 ? (
-            <p className="hint">None that is still valid. Programs create them with POST /keys/ephemeral.</p>
-          ) : (
-            <>
-              {total_count > data.length && (
-                <p className="hint">
-                  The newest {count(data.length)} of {count(total_count)}.
-                </p>
-              )}
-              <Table
-                label="Ephemeral keys"
-                rows={data}
-                rowKey={(key) => key.hash}
-                columns={[
-                  {
-                    key: "hash",
-                    title: "Hash",
-                    width: "minmax(9rem, 1fr)",
-                    cell: (key) => <Id id={key.hash} what="the hash" />
-                  },
-                  { key: "created", title: "Created", width: "7rem", cell: (key) => <Time at={key.created_at} ago /> },
-                  {
-                    key: "expires",
-                    title: "Expires",
-                    width: "7rem",
-                    cell: (key) => (key.expires_at === null ? "Never" : <Time at={key.expires_at} ago />)
-                  },
-                  {
-                    key: "operations",
-                    title: "Operations",
-                    width: "minmax(8rem, 1fr)",
-                    cell: (key) => key.operations?.join(", ") ?? "All of its parent"
-                  }
-                ]}
-              />
-            </>
-          )
-        }
-      </Loaded>
-    </section>
-  )
-}
-
-/** The days of the last 30, oldest first, as milliseconds. */
-const lastDays = (): ReadonlyArray<number> => {
-  const today = Math.floor(Date.now() / 86_400_000) * 86_400_000
-  return Array.from({ length: 30 }, (_, index) => today - (29 - index) * 86_400_000)
-}
-
-const Spend = ({ of }: { readonly of: Key }) => {
-  const [days] = useState(lastDays)
-  const activity = useRead("GET /activity", {
-    query: { interval: "day", api_key_hash: of.hash, from: new Date(days[0] ?? 0).toISOString() }
-  })
-  return (
-    <section className="card">
-      <Loaded value={activity} what="The spend of the key" rows={6}>
-        {({ data }) => {
-          const items = new Map(data.map((item: Item<"GET /activity">) => [Date.parse(item.date), item]))
-          const requests = data.reduce((sum, item) => sum + item.requests, 0)
-          const failed = data.reduce((sum, item) => sum + item.failed_requests, 0)
-          return (
-            <>
-              {data.some(({ usage }) => usage > 0) ? (
-                <Chart
-                  label="Spend by day, in credits"
-                  kind="bars"
-                  times={days}
-                  series={[{ name: "Spend", values: days.map((day) => items.get(day)?.usage ?? 0) }]}
-                  format={credits}
-                />
-              ) : (
-                <h3>No spend in 30 days</h3>
-              )}
-              <p className="hint">
-                {counted(requests, "request")} in 30 days, {count(failed)} failed.
-              </p>
-            </>
-          )
-        }}
-      </Loaded>
-      <div className="bar">
-        <PageLink page="usage" className="button" search={{ key: of.hash, group: "model" }}>
-          Usage by model
-        </PageLink>
-        <PageLink page="requests" className="button" search={{ key: of.hash }}>
-          Requests
-        </PageLink>
-      </div>
-    </section>
-  )
-}
-
-/** The latest changes of a key. */
-const History = ({ hash }: { readonly hash: string }) => {
-  const entries = useRead("GET /audit", { query: { target: hash, limit: 5 } })
-  return (
-    <section className="card">
-      <h3>Changes</h3>
-      <Loaded value={entries} what="The changes" rows={3}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <p className="hint">None is recorded.</p>
-          ) : (
-            <ul className="lines">
-              {data.map((entry) => (
-                <li key={entry.id}>
-                  <Time at={entry.created_at} />{" "}
-                  <PageLink page="audit" search={{ target: hash, id: entry.id }}>
-                    {actionText(entry.action)}
-                  </PageLink>{" "}
-                  by <Actor actor={entry.actor} label={entry.actor_label} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
-      <PageLink page="audit" search={{ target: hash, range: "30d" }}>
-        All changes
-      </PageLink>
-    </section>
   )
 }
 
@@ -262,6 +128,28 @@ const Facts = ({ of }: { readonly of: Key }) => {
   )
 }
 
+/** The button that rotates a key, and its form. */
+const Rotation = ({ of, onRotated }: { readonly of: Key; readonly onRotated: (key: NewKey) => void }) => {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Rotate
+      </button>
+      {isOpen && (
+        <RotateKey
+          of={of}
+          onClose={() => setOpen(false)}
+          onRotated={(key) => {
+            setOpen(false)
+            onRotated(key)
+          }}
+        />
+      )}
+    </>
+  )
+}
+
 const Actions = ({
   of,
   onDeleted,
@@ -271,55 +159,26 @@ const Actions = ({
   readonly onDeleted: () => void
   readonly onRotated: (key: NewKey) => void
 }) => {
-  const [open, setOpen] = useState<"edit" | "rotate" | "delete">()
   const change = useChange("PATCH /keys/:hash")
   const remove = useChange("DELETE /keys/:hash")
   const params = { hash: of.hash }
-  const close = () => setOpen(undefined)
+  const isEphemeral = of.parent_hash !== undefined
   return (
-    <>
-      <div className="bar">
-        {of.parent_hash === undefined && (
-          <>
-            <button type="button" onClick={() => setOpen("edit")}>
-              Edit
-            </button>
-            <button
-              type="button"
-              disabled={change.isPending}
-              onClick={() => change.mutate({ params, payload: { disabled: !of.disabled } })}
-            >
-              {of.disabled ? "Enable" : "Disable"}
-            </button>
-            <button type="button" onClick={() => setOpen("rotate")}>
-              Rotate
-            </button>
-          </>
-        )}
-        <button type="button" className="danger end" onClick={() => setOpen("delete")}>
-          Delete
-        </button>
-      </div>
-      {change.error !== null && <Problem what="The key was not changed" error={change.error} />}
-      {open === "edit" && <EditKey of={of} onClose={close} />}
-      {open === "rotate" && (
-        <RotateKey
-          of={of}
-          onClose={close}
-          onRotated={(key) => {
-            close()
-            onRotated(key)
-          }}
-        />
-      )}
-      {open === "delete" && (
-        <DeleteDialog
-          what="key"
-          name={of.name}
-          change={remove}
-          onDelete={() => remove.mutate({ params }, { onSuccess: onDeleted })}
-          onClose={close}
-        >
+    <ItemActions
+      what="key"
+      name={of.name}
+      edit={!isEphemeral && ((close) => <EditKey of={of} onClose={close} />)}
+      switching={
+        !isEphemeral && {
+          ...change,
+          label: of.disabled ? "Enable" : "Disable",
+          run: () => change.mutate({ params, payload: { disabled: !of.disabled } })
+        }
+      }
+      deletion={{
+        change: remove,
+        run: () => remove.mutate({ params }, { onSuccess: onDeleted }),
+        effect: (
           <p>
             Programs that use the key stop working at once
             {of.ephemeral_keys === undefined || of.ephemeral_keys === 0
@@ -327,9 +186,11 @@ const Actions = ({
               : `, and so do its ${counted(of.ephemeral_keys, "ephemeral key")}`}
             . Its requests stay in the log. To stop it for a while, disable it.
           </p>
-        </DeleteDialog>
-      )}
-    </>
+        )
+      }}
+    >
+      {!isEphemeral && <Rotation of={of} onRotated={onRotated} />}
+    </ItemActions>
   )
 }
 
@@ -354,11 +215,11 @@ export const KeyDetails = ({
             <Facts of={data} />
             {!data.is_management_key && data.parent_hash === undefined && (
               <>
-                <Spend of={data} />
+                <KeySpend of={data} />
                 <EphemeralKeys hash={data.hash} />
               </>
             )}
-            {session?.workspace_ids === null && data.parent_hash === undefined && <History hash={data.hash} />}
+            {session?.workspace_ids === null && data.parent_hash === undefined && <KeyChanges hash={data.hash} />}
           </>
         )}
       </Loaded>

@@ -1,7 +1,7 @@
 /** The fields of a key in the forms that create and change it. */
 import { useSessionState } from "../../api/hooks.ts"
 import { includes, type Role } from "../../api/session.ts"
-import { CheckField, SelectField, TextField } from "../../parts/Fields.tsx"
+import { CheckField, NameField, SelectField, TextField } from "../../parts/Fields.tsx"
 import { type LimitDraft, LimitFields } from "../../parts/LimitFields.tsx"
 import { useWorkspaces } from "../../shell/WorkspacePicker.tsx"
 
@@ -50,15 +50,7 @@ interface Part {
 
 export const NameAndExpiry = ({ draft, error, set }: Part) => (
   <>
-    <TextField
-      label="Name"
-      name="name"
-      value={draft.name}
-      onChange={(name) => set({ name })}
-      error={error}
-      required
-      autoFocus
-    />
+    <NameField draft={draft} error={error} set={set} />
     <TextField
       label="Expires (UTC)"
       name="expires_at"

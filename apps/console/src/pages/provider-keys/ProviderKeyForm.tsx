@@ -167,7 +167,7 @@ export const EditProviderKey = ({ of: key, onClose }: { readonly of: ProviderKey
   const update = useChange("PATCH /byok/:id")
   return (
     <FormDialog
-      title={`Change ${key.name ?? key.label}`}
+      title={`Edit ${key.name ?? key.label}`}
       action="Save"
       change={update}
       onSubmit={() => update.mutate({ params: { id: key.id }, payload: fieldsOf(draft) }, { onSuccess: onClose })}

@@ -1,50 +1,58 @@
 /** All facts of a workspace, its ledger, and what can be done with it. */
 import { useState } from "react"
-import { useMay, useRead, useSessionState } from "../../api/hooks.ts"
+import { useChange, useMay, useRead } from "../../api/hooks.ts"
 import { Id } from "../../parts/Copy.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { credits } from "../../parts/format.ts"
+import { ItemActions } from "../../parts/ItemActions.tsx"
 import { Loaded } from "../../parts/Loaded.tsx"
 import { Time } from "../../parts/Time.tsx"
+import { ChangesLink } from "../../shell/Links.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
 import { CreditsForm } from "./CreditsForm.tsx"
-import { DeleteWorkspace } from "./DeleteWorkspace.tsx"
+import { DeletionOfWorkspace } from "./DeletionOfWorkspace.tsx"
 import { Ledger } from "./Ledger.tsx"
 import { EditWorkspace, shapes, type Workspace } from "./WorkspaceForm.tsx"
 
-const Actions = ({ of, onDeleted }: { readonly of: Workspace; readonly onDeleted: () => void }) => {
-  const isAdmin = useMay("admin")
-  const [open, setOpen] = useState<"add" | "correct" | "edit" | "delete">()
-  const close = () => setOpen(undefined)
+/** The buttons that change the credits, and their form. */
+const Credits = ({ of }: { readonly of: Workspace }) => {
+  const [way, setWay] = useState<"add" | "correct">()
   return (
-    <div className="bar">
-      <button type="button" className="primary" onClick={() => setOpen("add")}>
+    <>
+      <button type="button" className="primary" onClick={() => setWay("add")}>
         Add credits
       </button>
-      <button type="button" onClick={() => setOpen("correct")}>
+      <button type="button" onClick={() => setWay("correct")}>
         Correct credits
       </button>
-      {isAdmin && (
-        <>
-          <button type="button" onClick={() => setOpen("edit")}>
-            Edit
-          </button>
-          {!of.is_default && (
-            <button type="button" className="danger end" onClick={() => setOpen("delete")}>
-              Delete
-            </button>
-          )}
-        </>
-      )}
-      {(open === "add" || open === "correct") && <CreditsForm of={of} way={open} onClose={close} />}
-      {open === "edit" && <EditWorkspace of={of} onClose={close} />}
-      {open === "delete" && <DeleteWorkspace of={of} onClose={close} onDeleted={onDeleted} />}
-    </div>
+      {way !== undefined && <CreditsForm of={of} way={way} onClose={() => setWay(undefined)} />}
+    </>
+  )
+}
+
+const Actions = ({ of, onDeleted }: { readonly of: Workspace; readonly onDeleted: () => void }) => {
+  const isAdmin = useMay("admin")
+  const remove = useChange("DELETE /workspaces/:id")
+  return (
+    <ItemActions
+      what="workspace"
+      name={of.name}
+      edit={isAdmin && ((close) => <EditWorkspace of={of} onClose={close} />)}
+      deletion={
+        isAdmin &&
+        !of.is_default && {
+          change: remove,
+          run: () => remove.mutate({ params: { id: of.id } }, { onSuccess: onDeleted }),
+          effect: <DeletionOfWorkspace of={of} />
+        }
+      }
+    >
+      <Credits of={of} />
+    </ItemActions>
   )
 }
 
 const Facts = ({ of }: { readonly of: Workspace }) => {
-  const { session } = useSessionState()
   const { data } = useRead("GET /credits", { query: { workspace_id: of.id } })
   return (
     <dl className="facts">
@@ -81,16 +89,7 @@ const Facts = ({ of }: { readonly of: Workspace }) => {
       <dd>
         <Time at={of.created_at} />
         {of.created_by !== null && ` by user ${of.created_by}`}
-        {session?.workspace_ids === null && (
-          <>
-            {" "}
-            (
-            <PageLink page="audit" search={{ target: of.id, range: "30d" }}>
-              its changes
-            </PageLink>
-            )
-          </>
-        )}
+        <ChangesLink target={of.id} />
       </dd>
     </dl>
   )

@@ -2,7 +2,7 @@
 import { useState } from "react"
 import type { Item, Payload } from "../../api/Contract.ts"
 import { useChange } from "../../api/hooks.ts"
-import { AreaField, SelectField, TextField } from "../../parts/Fields.tsx"
+import { DescriptionField, NameField, SelectField, TextField } from "../../parts/Fields.tsx"
 import { FormDialog } from "../../parts/FormDialog.tsx"
 
 export type Workspace = Item<"GET /workspaces">
@@ -57,14 +57,10 @@ const Fields = ({
   readonly set: (change: Partial<Draft>) => void
 }) => (
   <>
-    <TextField
-      label="Name"
-      name="name"
-      value={draft.name}
-      onChange={(name) => set({ name, ...(draft.slug === slugOf(draft.name) && { slug: slugOf(name) }) })}
+    <NameField
+      draft={draft}
       error={error}
-      required
-      autoFocus
+      set={({ name }) => set({ name, ...(draft.slug === slugOf(draft.name) && { slug: slugOf(name) }) })}
     />
     <TextField
       label="Slug"
@@ -75,14 +71,7 @@ const Fields = ({
       required
       hint="For URLs and commands: lower-case letters, digits and single hyphens."
     />
-    <AreaField
-      label="What it is for"
-      name="description"
-      rows={2}
-      value={draft.description}
-      onChange={(description) => set({ description })}
-      error={error}
-    />
+    <DescriptionField draft={draft} error={error} set={set} />
     <TextField
       label="Callback URL of videos"
       name="default_callback_url"

@@ -1,7 +1,6 @@
-/** Deletes a workspace, and says first what is in the way. */
-import { useChange, useRead } from "../../api/hooks.ts"
+/** What the deletion of a workspace does, and what is in the way. */
+import { useRead } from "../../api/hooks.ts"
 import { counted, credits } from "../../parts/format.ts"
-import { DeleteDialog } from "../../parts/FormDialog.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
 import type { Workspace } from "./WorkspaceForm.tsx"
@@ -51,30 +50,13 @@ const InTheWay = ({ of }: { readonly of: Workspace }) => {
   )
 }
 
-export const DeleteWorkspace = ({
-  of,
-  onClose,
-  onDeleted
-}: {
-  readonly of: Workspace
-  readonly onClose: () => void
-  readonly onDeleted: () => void
-}) => {
-  const remove = useChange("DELETE /workspaces/:id")
-  return (
-    <DeleteDialog
-      what="workspace"
-      name={of.name}
-      change={remove}
-      onDelete={() => remove.mutate({ params: { id: of.id } }, { onSuccess: onDeleted })}
-      onClose={onClose}
-    >
-      <p>
-        {of.credits === 0 ? "" : `Its ${credits(of.credits)} credits become those of the default workspace. `}
-        Its provider keys, destinations, webhook deliveries and ended videos are deleted. Its guardrails stay, and the
-        request log keeps its entries.
-      </p>
-      <InTheWay of={of} />
-    </DeleteDialog>
-  )
-}
+export const DeletionOfWorkspace = ({ of }: { readonly of: Workspace }) => (
+  <>
+    <p>
+      {of.credits === 0 ? "" : `Its ${credits(of.credits)} credits become those of the default workspace. `}
+      Its provider keys, destinations, webhook deliveries and ended videos are deleted. Its guardrails stay, and the
+      request log keeps its entries.
+    </p>
+    <InTheWay of={of} />
+  </>
+)
