@@ -128,7 +128,8 @@ export const useChange = <O extends ChangeOperation>(operation: O) => {
     mutationFn: (input: Input<O>) => call(operation, input),
     // An answer may have a secret.
     gcTime: 0,
-    onSuccess: () => queries.invalidateQueries()
+    // Not waited for: by then, the form of the change may be gone, and with it what follows.
+    onSuccess: () => void queries.invalidateQueries()
   })
 }
 
