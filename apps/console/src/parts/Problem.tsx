@@ -4,6 +4,19 @@ import { ApiError } from "../api/http.ts"
 import { Id } from "./Copy.tsx"
 import { Icon } from "./Icon.tsx"
 
+/** What is wrong with the fields of the request. */
+export const Issues = ({ of: { issues } }: { readonly of: ApiError }) =>
+  issues.length > 0 && (
+    <ul>
+      {issues.map(({ message, path }) => (
+        <li key={`${path} ${message}`}>
+          {path !== "" && <code>{path}: </code>}
+          {message}
+        </li>
+      ))}
+    </ul>
+  )
+
 export const Problem = ({
   children,
   error,
@@ -22,16 +35,7 @@ export const Problem = ({
       <Icon name="warning" />
       <div>
         <strong>{what}.</strong> <span className="sentence">{error.message}</span>
-        {error instanceof ApiError && error.issues.length > 0 && (
-          <ul>
-            {error.issues.map(({ message, path }) => (
-              <li key={`${path} ${message}`}>
-                {path !== "" && <code>{path}: </code>}
-                {message}
-              </li>
-            ))}
-          </ul>
-        )}
+        {error instanceof ApiError && <Issues of={error} />}
         {requestId !== undefined && (
           <p className="hint">
             Request <Id id={requestId} what="the request id" full />

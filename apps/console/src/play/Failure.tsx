@@ -3,6 +3,7 @@ import { useEffect, useState } from "react"
 import type { ApiError } from "../api/http.ts"
 import { Id } from "../parts/Copy.tsx"
 import { Icon } from "../parts/Icon.tsx"
+import { Issues } from "../parts/Problem.tsx"
 import { adviceOf, classOf, isRepeatable } from "./shared/advice.ts"
 
 /** The statuses after which the page counts down until the request may be repeated. */
@@ -50,16 +51,7 @@ export const Failure = ({ error, onRepeat }: { readonly error: ApiError; readonl
     <Icon name="warning" />
     <div>
       <strong className="sentence">{sentence(error.message)}</strong>
-      {error.issues.length > 0 && (
-        <ul>
-          {error.issues.map(({ message, path }) => (
-            <li key={`${path} ${message}`}>
-              {path !== "" && <code>{path}: </code>}
-              {message}
-            </li>
-          ))}
-        </ul>
-      )}
+      <Issues of={error} />
       <p>{adviceOf(error)}</p>
       {onRepeat !== undefined && isRepeatable(error.status) && (
         <Repeat key={error.requestId} error={error} onRepeat={onRepeat} />

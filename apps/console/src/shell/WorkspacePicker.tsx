@@ -1,5 +1,6 @@
 /** Chooses the workspace whose figures the pages show. */
 import { useRead } from "../api/hooks.ts"
+import { SelectField } from "../parts/Fields.tsx"
 import { Problem } from "../parts/Problem.tsx"
 import { useFrameSearch, useSetFrame } from "./navigation.ts"
 
@@ -34,6 +35,26 @@ export const OneWorkspace = () => {
   if (one === undefined && error !== null) return <Problem what="The workspaces could not be read" error={error} />
   if (workspace !== undefined || one === undefined) return null
   return <p className="hint">This list is of the workspace {one.name}. Choose another one at the top.</p>
+}
+
+/** A workspace in a form. */
+export const WorkspaceField = ({
+  label = "Workspace",
+  none = "Your default workspace",
+  ...field
+}: {
+  readonly label?: string
+  /** What it says if none is chosen. */
+  readonly none?: string
+  readonly hint?: string
+  /** Its id. Empty: none. */
+  readonly value: string
+  readonly onChange: (id: string) => void
+  readonly error: Error | null
+}) => {
+  const workspaces = useWorkspaces().data?.data ?? []
+  const options = [["", none] as const, ...workspaces.map(({ id, name }) => [id, name] as const)]
+  return <SelectField {...field} label={label} name="workspace_id" options={options} />
 }
 
 export const WorkspacePicker = () => {

@@ -4,7 +4,7 @@ import { useChange, useOffsetPages, useRead } from "../../api/hooks.ts"
 import { SelectField, TextField } from "../../parts/Fields.tsx"
 import { FormDialog } from "../../parts/FormDialog.tsx"
 import { useGuardrails } from "../../parts/names.ts"
-import { useWorkspaces } from "../../shell/WorkspacePicker.tsx"
+import { WorkspaceField } from "../../shell/WorkspacePicker.tsx"
 import { type Draft, draftOf, fieldsOf, templateOf } from "./draft.ts"
 import { type Alert, kindNames, kinds } from "./kinds.tsx"
 
@@ -12,23 +12,6 @@ interface Part {
   readonly draft: Draft
   readonly error: Error | null
   readonly set: (change: Partial<Draft>) => void
-}
-
-const WorkspaceField = ({ draft, error, set }: Part) => {
-  const workspaces = useWorkspaces().data?.data ?? []
-  return (
-    <SelectField
-      label="Workspace"
-      name="workspace_id"
-      value={draft.workspace}
-      options={[
-        ["", draft.kind === "credits_left" ? "Choose a workspace" : "All workspaces"],
-        ...workspaces.map(({ id, name }) => [id, name] as const)
-      ]}
-      onChange={(workspace) => set({ workspace })}
-      error={error}
-    />
-  )
 }
 
 const KeyField = ({ draft, error, set }: Part) => {
@@ -116,7 +99,14 @@ const Fields = ({ isNew, ...part }: Part & { readonly isNew: boolean }) => {
         error={error}
         required
       />
-      {kind !== "circuit_open" && <WorkspaceField {...part} />}
+      {kind !== "circuit_open" && (
+        <WorkspaceField
+          none={kind === "credits_left" ? "Choose a workspace" : "All workspaces"}
+          value={draft.workspace}
+          onChange={(workspace) => set({ workspace })}
+          error={error}
+        />
+      )}
       {(kind === "budget_used" || kind === "key_expires") && <KeyField {...part} />}
       {kind === "budget_used" && <GuardrailField {...part} />}
       {(kind === "circuit_open" || kind === "failed_share") && <ModelFields {...part} />}

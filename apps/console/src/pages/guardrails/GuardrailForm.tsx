@@ -2,11 +2,11 @@
 import { useState } from "react"
 import type { Item, Payload } from "../../api/Contract.ts"
 import { useChange, useRead } from "../../api/hooks.ts"
-import { DescriptionField, NameField, SelectField } from "../../parts/Fields.tsx"
+import { DescriptionField, NameField } from "../../parts/Fields.tsx"
 import { FormDialog } from "../../parts/FormDialog.tsx"
 import { type LimitDraft, LimitFields } from "../../parts/LimitFields.tsx"
 import { useScope } from "../../shell/navigation.ts"
-import { useWorkspaces } from "../../shell/WorkspacePicker.tsx"
+import { WorkspaceField } from "../../shell/WorkspacePicker.tsx"
 import { amountOf } from "../keys/KeyFields.tsx"
 import { Losses } from "./Losses.tsx"
 import { type Choice, ModelPicker, ProviderPicker } from "./Picker.tsx"
@@ -89,7 +89,6 @@ export const CreateGuardrail = ({
   readonly onCreated: (id: string) => void
 }) => {
   const { workspace: chosen } = useScope()
-  const { data: workspaces } = useWorkspaces()
   const [draft, setDraft] = useState(empty)
   const [workspace, setWorkspace] = useState(chosen ?? "")
   const create = useChange("POST /guardrails")
@@ -107,14 +106,9 @@ export const CreateGuardrail = ({
       onClose={onClose}
     >
       <Fields draft={draft} error={create.error} set={(change) => setDraft({ ...draft, ...change })} />
-      <SelectField
+      <WorkspaceField
         label="Listed in the workspace"
-        name="workspace_id"
         value={workspace}
-        options={[
-          ["", "Your default workspace"] as const,
-          ...(workspaces?.data.map(({ id, name }) => [id, name] as const) ?? [])
-        ]}
         onChange={setWorkspace}
         error={create.error}
         hint="Keys of any workspace can be assigned to it."

@@ -6,7 +6,7 @@ import { SelectField, TextField } from "../../parts/Fields.tsx"
 import { FormDialog } from "../../parts/FormDialog.tsx"
 import { useGuardrails } from "../../parts/names.ts"
 import { useScope } from "../../shell/navigation.ts"
-import { useWorkspaces } from "../../shell/WorkspacePicker.tsx"
+import { WorkspaceField } from "../../shell/WorkspacePicker.tsx"
 import {
   amountOf,
   emptyDraft,
@@ -47,7 +47,6 @@ export const CreateKey = ({
   readonly onCreated: (key: NewKey) => void
 }) => {
   const { workspace: chosen } = useScope()
-  const { data: workspaces } = useWorkspaces()
   const guardrails = useGuardrails().data?.data ?? []
   const create = useChange("POST /keys")
   const assign = useChange("POST /guardrails/:id/assignments/keys")
@@ -100,17 +99,7 @@ export const CreateKey = ({
           ]}
           onChange={setKind}
         />
-        <SelectField
-          label="Workspace"
-          name="workspace_id"
-          value={workspace}
-          options={[
-            ["", "Your default workspace"] as const,
-            ...(workspaces?.data.map(({ id, name }) => [id, name] as const) ?? [])
-          ]}
-          onChange={setWorkspace}
-          error={create.error}
-        />
+        <WorkspaceField value={workspace} onChange={setWorkspace} error={create.error} />
       </div>
       {isManagement ? (
         <ManagementFields {...fields} />
