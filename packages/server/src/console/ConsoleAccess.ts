@@ -89,6 +89,7 @@ export const proxyActor = ({ name }: TrustedProxy.ProxyUser): string => `proxy:$
 
 const make = Effect.gen(function* () {
   const sessions = yield* ConsoleSessions
+  const cookie = yield* SessionCookie.make
   const keys = yield* KeyStore
   const { openIdConnect, proxy } = (yield* Console) ?? {}
   const { trustedProxies } = yield* GatewayServerConfig
@@ -155,7 +156,7 @@ const make = Effect.gen(function* () {
     current: Effect.fnUntraced(function* (request) {
       const refusal = SameOrigin.refusalOf(request)
       if (refusal !== undefined) return yield* refusal
-      const token = SessionCookie.read(request)
+      const token = cookie.read(request)
       if (token === undefined) return yield* unauthorized(request, "signed_out", signedOut)
       const session = yield* sessions.find(token)
       if (session === undefined) return yield* unauthorized(request, "session_ended", ended)
@@ -173,12 +174,13 @@ export const layerGate: Layer.Layer<never, never, ConsoleAccess> = Layer.effect(
   Effect.gen(function* () {
     if ((yield* Console) === undefined) return { enter: () => Effect.die(switchedOff) }
     const access = yield* ConsoleAccess
+    const cookie = yield* SessionCookie.make
     return {
       enter: Effect.fnUntraced(function* (request, record) {
         const { caller, session } = yield* access.current(request)
         record.session = new SignedIn({ caller, sessionId: session.id, provedAt: session.createdAt })
         // In place of a key. New keys are derived from it (`access/DerivedKey.ts`).
-        const token = SessionCookie.read(request) ?? Redacted.make("")
+        const token = cookie.read(request) ?? Redacted.make("")
         const headers = Headers.set(
           Headers.remove(request.headers, "cookie"),
           "authorization",

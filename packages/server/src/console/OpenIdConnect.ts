@@ -95,8 +95,8 @@ const claimOf = (claims: Claims, name: string): unknown => {
 const highest = (texts: ReadonlyArray<string>): Role | undefined =>
   Role.literals.findLast((role) => texts.includes(role))
 
-/** Names are chosen by people, and shown to others. */
-const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, "").slice(0, 200)
+/** Without what a terminal or a page would obey: others chose the text. */
+const printable = (text: string, longest = 200): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, "").slice(0, longest)
 
 const labelOf = (claims: Claims, subject: string): string => {
   const [name, email] = ["name", "email"].map((claim) => {
@@ -139,15 +139,18 @@ const identityOf = Effect.fnUntraced(function* (token: Claims, further: Claims, 
   return identity
 })
 
-/** What the library says of a failure. It quotes no token and no secret. */
+/**
+ * What the library says of a failure. It quotes no token and no secret, but the link back, which
+ * anybody can write.
+ */
 const describe = (cause: unknown): string => {
-  if (!(cause instanceof Error)) return String(cause)
+  if (!(cause instanceof Error)) return printable(String(cause), 500)
   const details = ["code", "error", "error_description"].flatMap((name) => {
     const value: unknown = Reflect.get(cause, name)
     return typeof value === "string" ? [value] : []
   })
   const inner = cause.cause instanceof Error ? [cause.cause.message] : []
-  return [cause.message, ...details, ...inner].join(": ").slice(0, 500)
+  return printable([cause.message, ...details, ...inner].join(": "), 500)
 }
 
 /** Makes the client of a provider. */

@@ -11,7 +11,7 @@ import * as LogEvent from "../log/LogEvent.ts"
 import * as OpenIdConnect from "./OpenIdConnect.ts"
 import * as SameOrigin from "./SameOrigin.ts"
 import * as SessionCookie from "./SessionCookie.ts"
-import * as StartSession from "./StartSession.ts"
+import type { StartSession } from "./StartSession.ts"
 import * as Token from "./Token.ts"
 
 const path = `/console/${OpenIdConnect.href}`
@@ -28,10 +28,14 @@ const failed = (location: string) => (error: EnvelopeError) => {
 }
 
 /** Adds the routes. */
-export const add = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter, options: OpenIdConnect.Options) {
+export const add = Effect.fnUntraced(function* (
+  router: HttpRouter.HttpRouter,
+  options: OpenIdConnect.Options,
+  sessions: StartSession
+) {
   const provider = OpenIdConnect.make(options)
   const random = yield* SecureRandom
-  const sessions = yield* StartSession.make
+  const cookie = yield* SessionCookie.make
   const isSecure = options.redirectUri.startsWith("https://")
 
   const refused = (error: EnvelopeError) =>
@@ -43,20 +47,22 @@ export const add = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter, o
     const request = yield* HttpServerRequest.HttpServerRequest
     const refusal = SameOrigin.refusalOf(request)
     if (refusal !== undefined) return yield* refusal
-    const { plain } = yield* Token.make(random)
-    const url = yield* provider.begin(plain)
-    return SessionCookie.setSignIn(request, isSecure, plain)(HttpServerResponse.redirect(url, { status: 302 }))
+    const { plain: secret } = yield* Token.make(random)
+    const url = yield* provider.begin(secret)
+    // With the provider's link back, the browser does not send the cookie of its session.
+    const former = sessions.formerOf(request)
+    return cookie.setSignIn(request, isSecure, { secret, former })(HttpServerResponse.redirect(url, { status: 302 }))
   }).pipe(Effect.catchTags({ ServiceUnavailable: failed("../") }))
 
   const finish = Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    const secret = SessionCookie.readSignIn(request)
-    if (secret === undefined) return toPage("../../#problem=sign_in_expired")
+    const begun = cookie.readSignIn(request)
+    if (begun === undefined) return toPage("../../#problem=sign_in_expired")
     const search = request.url.slice(Math.max(0, request.url.indexOf("?")))
-    const { label, role, subject, workspaces } = yield* provider.finish(secret, search)
+    const { label, role, subject, workspaces } = yield* provider.finish(begun.secret, search)
     const person = { kind: "oidc" as const, actor: `oidc:${subject}`, label, role, workspaces }
-    const { plain } = yield* sessions.start(request, yield* sessions.ofPerson(person))
-    return SessionCookie.setIn(request, isSecure, plain)(toPage("../../"))
+    const { plain } = yield* sessions.start(request, yield* sessions.ofPerson(person), begun.former)
+    return cookie.setIn(request, isSecure, plain)(toPage("../../"))
   }).pipe(
     Effect.catchTags({
       Forbidden: refused,
@@ -65,7 +71,7 @@ export const add = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter, o
     }),
     // The secret is of no use any more.
     Effect.flatMap((response) =>
-      Effect.map(HttpServerRequest.HttpServerRequest, (request) => SessionCookie.clearSignIn(request)(response))
+      Effect.map(HttpServerRequest.HttpServerRequest, (request) => cookie.clearSignIn(request)(response))
     )
   )
 

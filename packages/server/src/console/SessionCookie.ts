@@ -2,14 +2,13 @@
  * The cookie of a session.
  *
  * Over HTTPS it has the prefix `__Host-`: browsers send it to this host only, and never without
- * HTTPS. On the machine itself, where there is no HTTPS, its name has the port, because cookies of
- * one host are shared by all ports.
+ * HTTPS. Cookies of one host are shared by all its ports and paths, so the name has those of this
+ * gateway: to sign in to one does not sign out of another.
  */
-import { Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as SameOrigin from "./SameOrigin.ts"
-
-const secureName = "__Host-model-gateway-console"
 
 type Request = Pick<HttpServerRequest.HttpServerRequest, "cookies" | "headers" | "method">
 
@@ -20,24 +19,14 @@ const hostOf = ({ headers }: Pick<Request, "headers">): URL | undefined =>
 const isLoopbackName = (name: string): boolean =>
   name === "localhost" || name.endsWith(".localhost") || name === "[::1]" || /^127(?:\.\d+){3}$/.test(name)
 
-/** The name without HTTPS. Undefined: the browser is not on this machine, so it needs HTTPS. */
-const loopbackName = (request: Pick<Request, "headers">): string | undefined => {
-  const host = hostOf(request)
-  return host !== undefined && isLoopbackName(host.hostname)
-    ? `model-gateway-console-${host.port === "" ? "80" : host.port}`
-    : undefined
-}
+const isLoopback = (request: Pick<Request, "headers">): boolean => isLoopbackName(hostOf(request)?.hostname ?? "")
 
-const names = (request: Pick<Request, "headers">): ReadonlyArray<string> => {
-  const loopback = loopbackName(request)
-  return loopback === undefined ? [secureName] : [secureName, loopback]
-}
-
-/** The token in the request's cookie. */
-export const read = (request: Request): Redacted.Redacted<string> | undefined => {
-  const found = names(request).flatMap((name) => request.cookies[name] ?? [])[0]
-  return found === undefined || found === "" ? undefined : Redacted.make(found)
-}
+/**
+ * Whether the browser keeps a cookie of a session: over HTTPS, or on this machine. The request is
+ * from a page of this service.
+ */
+export const isKept = (request: Request): boolean =>
+  SameOrigin.originOf(request)?.protocol === "https:" || isLoopback(request)
 
 /** What a cookie that the response sets has besides its value. */
 const optionsOf = (isSecure: boolean) => ({
@@ -47,52 +36,84 @@ const optionsOf = (isSecure: boolean) => ({
   ...(isSecure ? { secure: true } : {})
 })
 
-/**
- * Whether the browser keeps a cookie of a session: over HTTPS, or on this machine. The request is
- * from a page of this service.
- */
-export const isKept = (request: Request): boolean =>
-  SameOrigin.originOf(request)?.protocol === "https:" || loopbackName(request) !== undefined
-
-/** Sets the cookie, as the page's origin needs it. Browsers delete it when they end. */
-export const set = (request: Request, token: Redacted.Redacted<string>) =>
-  setIn(request, SameOrigin.originOf(request)?.protocol === "https:", token)
-
-/** As {@link set}, for a page over HTTPS or not. */
-export const setIn = (request: Request, isSecure: boolean, token: Redacted.Redacted<string>) => {
-  const name = isSecure ? secureName : (loopbackName(request) ?? secureName)
-  return HttpServerResponse.setCookieUnsafe(name, Redacted.value(token), optionsOf(isSecure))
+/** A sign-in by OpenID Connect that has begun. */
+export interface SignIn {
+  readonly secret: Redacted.Redacted<string>
+  /** The hash of the session that the browser had then. */
+  readonly former: string | undefined
 }
 
-const signInName = (name: string): string => name.replace("-console", "-sign-in")
+const signInForm = /^([\w-]{43})(?:\.([\da-f]{64}))?$/
 
-/**
- * Sets the cookie of a sign-in that begins. Unlike that of a session, it comes with the provider's
- * link back.
- */
-export const setSignIn = (request: Request, isSecure: boolean, secret: Redacted.Redacted<string>) => {
-  const name = isSecure ? secureName : (loopbackName(request) ?? secureName)
-  const options = { ...optionsOf(isSecure), sameSite: "lax" as const, maxAge: "10 minutes" as const }
-  return HttpServerResponse.setCookieUnsafe(signInName(name), Redacted.value(secret), options)
-}
+/** Makes the functions for the base path of the service. */
+export const make = Effect.map(GatewayServerConfig, ({ basePath = "" }) => {
+  const path = basePath.replaceAll("/", "-")
 
-/** The secret of the sign-in that the request ends. */
-export const readSignIn = (request: Request): Redacted.Redacted<string> | undefined => {
-  const found = names(request).flatMap((name) => request.cookies[signInName(name)] ?? [])[0]
-  return found === undefined || found === "" ? undefined : Redacted.make(found)
-}
+  /** Without HTTPS, a browser that is not on this machine keeps none of them. */
+  const nameOf = (request: Pick<Request, "headers">, isSecure: boolean, what: "console" | "sign-in"): string => {
+    const port = hostOf(request)?.port ?? ""
+    return isSecure || !isLoopback(request)
+      ? `__Host-model-gateway-${what}${port === "" ? "" : `-${port}`}${path}`
+      : `model-gateway-${what}-${port === "" ? "80" : port}${path}`
+  }
 
-/** Deletes the cookie of a sign-in. */
-export const clearSignIn = (request: Request) => deleted(names(request).map(signInName))
+  const names = (request: Pick<Request, "headers">, what: "console" | "sign-in"): ReadonlyArray<string> => [
+    ...new Set([nameOf(request, true, what), nameOf(request, false, what)])
+  ]
 
-const deleted =
-  (all: ReadonlyArray<string>) =>
-  (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
-    all.reduce(
-      (cleared, name) =>
-        HttpServerResponse.setCookieUnsafe(cleared, name, "", { ...optionsOf(name.startsWith("__Host-")), maxAge: 0 }),
-      response
-    )
+  const find = (request: Request, what: "console" | "sign-in"): string | undefined =>
+    names(request, what).flatMap((name) => request.cookies[name] ?? [])[0]
 
-/** Deletes the cookie. */
-export const clear = (request: Request) => deleted(names(request))
+  const deleted =
+    (request: Request, what: "console" | "sign-in") =>
+    (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
+      names(request, what).reduce(
+        (cleared, name) =>
+          HttpServerResponse.setCookieUnsafe(cleared, name, "", {
+            ...optionsOf(name.startsWith("__Host-")),
+            maxAge: 0
+          }),
+        response
+      )
+
+  /** Sets the cookie, for a page over HTTPS or not. */
+  const setIn = (request: Request, isSecure: boolean, token: Redacted.Redacted<string>) =>
+    HttpServerResponse.setCookieUnsafe(nameOf(request, isSecure, "console"), Redacted.value(token), optionsOf(isSecure))
+
+  return {
+    /** The token in the request's cookie. */
+    read: (request: Request): Redacted.Redacted<string> | undefined => {
+      const found = find(request, "console")
+      return found === undefined || found === "" ? undefined : Redacted.make(found)
+    },
+
+    /** Sets the cookie, as the page's origin needs it. Browsers delete it when they end. */
+    set: (request: Request, token: Redacted.Redacted<string>) =>
+      setIn(request, SameOrigin.originOf(request)?.protocol === "https:", token),
+
+    setIn,
+
+    /** Deletes the cookie. */
+    clear: (request: Request) => deleted(request, "console"),
+
+    /**
+     * Sets the cookie of a sign-in that begins. Unlike that of a session, it comes with the
+     * provider's link back.
+     */
+    setSignIn: (request: Request, isSecure: boolean, { former, secret }: SignIn) =>
+      HttpServerResponse.setCookieUnsafe(
+        nameOf(request, isSecure, "sign-in"),
+        `${Redacted.value(secret)}${former === undefined ? "" : `.${former}`}`,
+        { ...optionsOf(isSecure), sameSite: "lax" as const, maxAge: "10 minutes" as const }
+      ),
+
+    /** The sign-in that the request ends. */
+    readSignIn: (request: Request): SignIn | undefined => {
+      const [, secret, former] = signInForm.exec(find(request, "sign-in") ?? "") ?? []
+      return secret === undefined ? undefined : { secret: Redacted.make(secret), former }
+    },
+
+    /** Deletes the cookie of a sign-in. */
+    clearSignIn: (request: Request) => deleted(request, "sign-in")
+  }
+})

@@ -6,12 +6,9 @@ import { Forbidden, phrases, Unauthorized } from "@model-gateway/core/GatewayErr
 import { Role } from "@model-gateway/core/Identifiers"
 import { Effect, Redacted, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import * as FailedAuthentications from "../access/FailedAuthentications.ts"
 import type { Caller } from "../access/Caller.ts"
 import * as KeyFormat from "../access/KeyFormat.ts"
 import { KeyStore } from "../access/KeyStore.ts"
-import { GatewayServerConfig } from "../GatewayServerConfig.ts"
-import * as ClientAddress from "../http/ClientAddress.ts"
 import * as JsonBody from "../http/JsonBody.ts"
 import * as Issues from "../internal/Issues.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
@@ -98,27 +95,19 @@ export const layer = HttpRouter.use(
     }
     const access = yield* ConsoleAccess.ConsoleAccess
     const links = yield* ConsoleLinks
-    const { end, ofPerson, refused, start } = yield* StartSession.make
+    const starting = yield* StartSession.make
+    const { end, ofPerson, refused, start } = starting
+    const cookie = yield* SessionCookie.make
     const keys = yield* KeyStore
-    const { failedAuthentications, trustedProxies } = yield* GatewayServerConfig
-    const failed = yield* FailedAuthentications.make(failedAuthentications)
-    const addressOf = ClientAddress.make(trustedProxies)
 
-    /** A wrong credential. It is recorded before the delay, which the caller may not wait for. */
-    const invalid = (request: HttpServerRequest.HttpServerRequest, kind: Kind, message: string) =>
-      refused(request, { kind, message }).pipe(
-        Effect.andThen(failed(addressOf(request))),
-        Effect.andThen(
-          Effect.fail(new Unauthorized({ error: { message, metadata: { reason: "invalid_credential" } } }))
-        )
-      )
-
-    /** Who is known, and may not. */
-    const forbidden = (
+    const refuse = <E extends Forbidden | Unauthorized>(
       request: HttpServerRequest.HttpServerRequest,
-      error: Forbidden,
+      error: E,
       who: Omit<SignInLog.Refused, "message">
     ) => Effect.andThen(refused(request, { ...who, message: error.error.message }), Effect.fail(error))
+
+    const invalid = (request: HttpServerRequest.HttpServerRequest, kind: Kind, message: string) =>
+      refuse(request, new Unauthorized({ error: { message, metadata: { reason: "invalid_credential" } } }), { kind })
 
     const byKey = Effect.fnUntraced(function* (
       plain: Redacted.Redacted<string>,
@@ -128,7 +117,7 @@ export const layer = HttpRouter.use(
         invalid(request, "key", message)
       )
       if (!key.isManagement || ephemeral !== null) {
-        return yield* forbidden(request, ordinary, { kind: "key", actor: key.hash, label: key.label })
+        return yield* refuse(request, ordinary, { kind: "key", actor: key.hash, label: key.label })
       }
       const { hash, label, name, organizationId, role, workspaceId, workspaceIds } = key
       const input: NewSession = {
@@ -167,10 +156,10 @@ export const layer = HttpRouter.use(
 
     const byProxy = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
       const user = access.proxyUserOf(request)
-      if (user === undefined) return yield* forbidden(request, noProxyUser, { kind: "proxy" })
+      if (user === undefined) return yield* refuse(request, noProxyUser, { kind: "proxy" })
       const { name: label, role } = user
       const who = { kind: "proxy" as const, actor: ConsoleAccess.proxyActor(user), label }
-      if (role === undefined) return yield* forbidden(request, noProxyRole, who)
+      if (role === undefined) return yield* refuse(request, noProxyRole, who)
       return yield* ofPerson({ ...who, role })
     })
 
@@ -191,7 +180,7 @@ export const layer = HttpRouter.use(
             : yield* byProxy(request)
       const { plain, session } = yield* start(request, input)
       const caller = yield* access.callerOf(session, request)
-      return SessionCookie.set(request, plain)(HttpServerResponse.jsonUnsafe(sessionOf(session, caller)))
+      return cookie.set(request, plain)(HttpServerResponse.jsonUnsafe(sessionOf(session, caller)))
     })
 
     /** That nobody is signed in is no error: a browser would report one for each first visit. */
@@ -210,10 +199,10 @@ export const layer = HttpRouter.use(
       const refusal = SameOrigin.refusalOf(request)
       if (refusal !== undefined) return yield* refusal
       yield* end(request)
-      return SessionCookie.clear(request)(HttpServerResponse.empty())
+      return cookie.clear(request)(HttpServerResponse.empty())
     })
 
-    if (options.openIdConnect !== undefined) yield* OpenIdRoutes.add(router, options.openIdConnect)
+    if (options.openIdConnect !== undefined) yield* OpenIdRoutes.add(router, options.openIdConnect, starting)
     yield* router.add("GET", path, show)
     yield* router.add("POST", path, signIn)
     yield* router.add("DELETE", path, signOut)

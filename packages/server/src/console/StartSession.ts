@@ -4,11 +4,14 @@ import type { Role } from "@model-gateway/core/Identifiers"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { SqlClient } from "effect/sql/SqlClient"
+import * as FailedAuthentications from "../access/FailedAuthentications.ts"
 import { WorkspaceStore } from "../access/WorkspaceStore.ts"
+import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import { inTransaction } from "../http/InTransaction.ts"
 import { ConsoleSessions, type Kind, type NewSession } from "./ConsoleSessions.ts"
 import * as SessionCookie from "./SessionCookie.ts"
 import * as SignInLog from "./SignInLog.ts"
+import * as Token from "./Token.ts"
 
 /** A person who has no key of the gateway. */
 export interface Person {
@@ -37,7 +40,9 @@ export const make = Effect.gen(function* () {
   const sessions = yield* ConsoleSessions
   const workspaces = yield* WorkspaceStore
   const sql = yield* SqlClient
+  const cookie = yield* SessionCookie.make
   const log = yield* SignInLog.make
+  const failed = yield* FailedAuthentications.make((yield* GatewayServerConfig).failedAuthentications)
 
   /** A session of a person, who manages the first organization. */
   const ofPerson = Effect.fnUntraced(function* (person: Person) {
@@ -68,28 +73,42 @@ export const make = Effect.gen(function* () {
     return session
   })
 
+  /** The hash of the session that the browser has. */
+  const formerOf = (request: HttpServerRequest.HttpServerRequest): string | undefined => {
+    const token = cookie.read(request)
+    return token === undefined ? undefined : Token.hashOf(token)
+  }
+
   /**
-   * Starts a session. That of the browser before it ends, so that a token that was copied is of no
-   * use any more. Not so after OpenID Connect: with the provider's link, the browser does not send
-   * the cookie of a session. The former one then ends when it is idle, or too old.
+   * Starts a session. The former one of the browser ends, so that a token that was copied is of no
+   * use any more.
    */
-  const start = (request: HttpServerRequest.HttpServerRequest, input: NewSession) =>
+  const start = (
+    request: HttpServerRequest.HttpServerRequest,
+    input: NewSession,
+    former: string | undefined = formerOf(request)
+  ) =>
     inTransaction(
       sql,
       "StartSession.start",
       Effect.gen(function* () {
-        const former = SessionCookie.read(request)
         const started = yield* sessions.start(input, log.addressOf(request))
-        const old = former === undefined ? undefined : yield* sessions.find(former)
-        if (old !== undefined) yield* sessions.end(old.hash)
+        if (former !== undefined) yield* sessions.end(former)
         yield* log.signedIn(request, started.session)
         return started
       })
     )
 
+  /**
+   * Records that a sign-in was refused, and then delays the answer, as those of other failed
+   * requests of the address are. The caller may not wait for it.
+   */
+  const refused = (request: HttpServerRequest.HttpServerRequest, who: SignInLog.Refused) =>
+    Effect.andThen(log.refused(request, who), failed(log.addressOf(request)))
+
   /** Ends the session of the browser, if it has one. */
   const end = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-    const token = SessionCookie.read(request)
+    const token = cookie.read(request)
     const session = token === undefined ? undefined : yield* sessions.find(token)
     if (session === undefined) return
     yield* inTransaction(
@@ -99,5 +118,8 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  return { ofPerson, start, end, refused: log.refused }
+  return { ofPerson, formerOf, start, end, refused }
 })
+
+/** The functions. */
+export type StartSession = Effect.Success<typeof make>

@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Duration, Effect, Layer, Logger, Redacted } from "effect"
 import type * as OpenIdConnect from "../../src/console/OpenIdConnect.ts"
 import { layer as gateway, TestGateway } from "../TestGateway.ts"
 import { page, shownOf } from "./TestConsole.ts"
@@ -29,10 +29,24 @@ const people: TestProvider.People = {
 
 class Identities extends Context.Service<Identities, TestProvider.TestProvider>()("test/Identities") {}
 
-const layer = (change: Partial<OpenIdConnect.Options> = {}) =>
+/** The refusals of these tests are answered at once. */
+const failedAuthentications = { requests: 1000, window: Duration.minutes(1) }
+
+/** What the gateway has logged. */
+class Log extends Context.Service<Log, Array<string>>()("test/Log") {}
+
+const logged = Layer.unwrap(
+  Effect.sync(() => {
+    const lines: Array<string> = []
+    const logger = Logger.make<unknown, void>(({ message }) => void lines.push([message].flat().join(" ")))
+    return Layer.merge(Logger.layer([logger]), Layer.succeed(Log, lines))
+  })
+)
+
+const layer = (change: Partial<OpenIdConnect.Options> = {}, rate = failedAuthentications) =>
   Layer.unwrap(
     Effect.map(Identities, ({ issuer }) =>
-      gateway(undefined, undefined, undefined, {
+      gateway({ failedAuthentications: rate }, undefined, undefined, {
         openIdConnect: {
           issuer,
           clientId: TestProvider.client.id,
@@ -46,7 +60,7 @@ const layer = (change: Partial<OpenIdConnect.Options> = {}) =>
         }
       })
     )
-  ).pipe(Layer.provideMerge(Layer.effect(Identities, TestProvider.make(people, redirectUri))))
+  ).pipe(Layer.provideMerge(Layer.merge(logged, Layer.effect(Identities, TestProvider.make(people, redirectUri)))))
 
 /** What a browser at the gateway's own address sends. */
 const browser = (cookies: ReadonlyArray<string>, site = "none") => ({
@@ -58,12 +72,14 @@ const browser = (cookies: ReadonlyArray<string>, site = "none") => ({
 const cookiesOf = (headers: { readonly "set-cookie"?: ReadonlyArray<string> | undefined }) =>
   (headers["set-cookie"] ?? []).map((cookie) => cookie.split(";")[0] ?? "")
 
-/** Begins a sign-in: where it leads, and the cookie. */
-const begin = Effect.gen(function* () {
+/** Begins a sign-in, with the cookies that the browser has: where it leads, and the cookie. */
+const beginWith = Effect.fnUntraced(function* (cookies: ReadonlyArray<string>) {
   const { ask } = yield* TestGateway
-  const answer = yield* ask("/console/session/openid-connect", { key: null, headers: browser([]) })
+  const answer = yield* ask("/console/session/openid-connect", { key: null, headers: browser(cookies) })
   return { answer, url: String(answer.headers.location), cookies: cookiesOf(answer.headers) }
 })
+
+const begin = beginWith([])
 
 /** Goes back to the gateway, as the provider's link does. */
 const goBack = (url: string, cookies: ReadonlyArray<string>) =>
@@ -73,10 +89,10 @@ const goBack = (url: string, cookies: ReadonlyArray<string>) =>
     return yield* ask(pathname + search, { key: null, headers: browser(cookies, "cross-site") })
   })
 
-const signInAs = (login: string) =>
+const signInAs = (login: string, had: ReadonlyArray<string> = []) =>
   Effect.gen(function* () {
     const { signIn } = yield* Identities
-    const { cookies, url } = yield* begin
+    const { cookies, url } = yield* beginWith(had)
     return yield* goBack(yield* signIn(url, login), cookies)
   })
 
@@ -143,6 +159,34 @@ it.layer(layer(), { excludeTestServices: true })("a sign-in by OpenID Connect", 
     })
   )
 
+  it.effect("ends the session that the browser had, whose cookie does not come with the provider's link", () =>
+    Effect.gen(function* () {
+      const [first = ""] = cookiesOf((yield* signInAs("grace")).headers)
+      const [second = ""] = cookiesOf((yield* signInAs("ada", [first])).headers)
+      expect(yield* session(first)).toBeNull()
+      expect(yield* session(second)).toMatchObject({ label: "Ada Lovelace (ada@example.com)" })
+      // One that fails, or that is not finished, ends nothing.
+      yield* signInAs("alan", [second])
+      yield* beginWith([second])
+      expect(yield* session(second)).not.toBeNull()
+    })
+  )
+
+  it.effect("quotes the link back in the log without characters that a terminal obeys", () =>
+    Effect.gen(function* () {
+      const { cookies, url } = yield* begin
+      const back = new URL(redirectUri)
+      back.searchParams.set("state", new URL(url).searchParams.get("state") ?? "")
+      back.searchParams.set("iss", (yield* Identities).issuer)
+      back.searchParams.set("error", "server_error")
+      back.searchParams.set("error_description", "bad\nforged line\u001b[31m")
+      expect((yield* goBack(back.href, cookies)).headers.location).toBe("../../#problem=sign_in_failed")
+      const line = (yield* Log).find((text) => text.includes("forged line"))
+      expect(line).toMatch(/^A sign-in by OpenID Connect failed: /)
+      expect(line).not.toMatch(/\p{Cc}/u)
+    })
+  )
+
   it.effect("restricts a person to the workspaces of the claim that exist", () =>
     Effect.gen(function* () {
       const { workspace } = yield* TestGateway
@@ -199,6 +243,26 @@ it.layer(layer({ roleClaim: "position", workspacesClaim: undefined }), { exclude
       Effect.gen(function* () {
         const [cookie = ""] = cookiesOf((yield* signInAs("ada")).headers)
         expect(yield* session(cookie)).toMatchObject({ role: "viewer", workspace_ids: null })
+      })
+    )
+  }
+)
+
+it.layer(layer({}, { ...failedAuthentications, requests: 1 }), { excludeTestServices: true })(
+  "a guessed link back",
+  (it) => {
+    it.effect("is answered later, as other failed sign-ins are", () =>
+      Effect.gen(function* () {
+        const guess = Effect.gen(function* () {
+          const { cookies, url } = yield* begin
+          const state = new URL(url).searchParams.get("state")
+          const { issuer } = yield* Identities
+          const sent = Date.now()
+          yield* goBack(`${redirectUri}?code=guessed&state=${state}&iss=${encodeURIComponent(issuer)}`, cookies)
+          return Date.now() - sent
+        })
+        expect(yield* guess).toBeLessThan(1500)
+        expect(yield* guess).toBeGreaterThan(1900)
       })
     )
   }
