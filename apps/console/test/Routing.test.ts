@@ -156,6 +156,40 @@ describe.runIf(Pages.hasBrowser)("the console's pages of routing and delivery", 
     expect(await Pages.placesOf(site.page, secret)).toEqual([])
   })
 
+  it("hide the simulators of errors until they are asked for", async () => {
+    const site = await open("models?kind=rerank")
+    const models = rows(site, "Models and their providers")
+    const simulators = models.filter({ hasText: "sandbox/status-" })
+    await models.first().waitFor()
+    expect(await simulators.count()).toBe(0)
+    await site.page.getByLabel("Simulators of errors").check()
+    await expect.poll(() => simulators.count()).toBeGreaterThan(5)
+    await site.page.reload()
+    await expect.poll(() => simulators.count()).toBeGreaterThan(5)
+  })
+
+  it("say that all answers are simulated where no provider has a key", async () => {
+    const site = await open("system")
+    const note = site.page.locator("header").getByText("Sandbox only")
+    await rows(site, "Reservations").first().waitFor()
+    expect(await note.count()).toBe(0)
+    let storedKeys = 1
+    await site.page.route("**/console/api/providers", async (route) => {
+      const answer = await route.fetch()
+      const { data } = (await answer.json()) as { readonly data: ReadonlyArray<{ readonly slug: string }> }
+      await route.fulfill({ response: answer, json: { data: data.filter(({ slug }) => slug === "sandbox") } })
+    })
+    await site.page.route("**/console/api/byok?*", (route) =>
+      route.fulfill({ json: { data: [], total_count: storedKeys } })
+    )
+    await Promise.all([site.page.waitForResponse(/\/byok\?/), site.page.reload()])
+    await rows(site, "Reservations").first().waitFor()
+    expect(await note.count()).toBe(0)
+    storedKeys = 0
+    await site.page.reload()
+    await note.waitFor()
+  })
+
   it("create, test, pause and delete a destination", async () => {
     const site = await open("destinations")
     await site.page.getByRole("button", { name: "Create destination" }).first().click()
@@ -167,10 +201,22 @@ describe.runIf(Pages.hasBrowser)("the console's pages of routing and delivery", 
     await form.getByRole("button", { name: "Create destination" }).click()
     await form.locator(".field").getByText("Expected a value between 0.0001 and 1").waitFor()
     await form.getByLabel("Share of events").fill("0.5")
+    await form.getByRole("button", { name: "Add a rule" }).click()
+    expect(await form.getByRole("button", { name: "Create destination" }).isDisabled()).toBe(true)
+    await form.getByLabel("Field, rule 1 of group 1").selectOption("total_cost")
+    await form.getByLabel("Comparison, rule 1 of group 1").selectOption("gt")
+    await form.getByLabel("Value, rule 1 of group 1").fill("0.1")
     await form.getByRole("button", { name: "Create destination" }).click()
     await site.page.getByRole("button", { name: "I have stored the secret" }).click()
     await site.page.getByRole("button", { name: "Warehouse 2" }).click()
     const dialog = site.page.getByRole("dialog", { name: "Warehouse 2" })
+    await dialog.getByText("Cost in credits is more than 0.1").waitFor()
+    const { data } = (await ask("GET", "/observability/destinations")) as {
+      readonly data: ReadonlyArray<{ readonly name: string; readonly filter_rules: unknown }>
+    }
+    expect(data.find(({ name }) => name === "Warehouse 2")?.filter_rules).toEqual({
+      groups: [{ rules: [{ field: "total_cost", operator: "gt", value: 0.1 }] }]
+    })
     await dialog.getByRole("button", { name: "Send a test event" }).click()
     await dialog.getByText("The test event was accepted").waitFor()
     await dialog.getByRole("button", { name: "Pause" }).click()

@@ -58,7 +58,7 @@ export const pages = {
   models: {
     title: "Models",
     icon: "models",
-    search: texts("id", "kind", "q"),
+    search: texts("id", "kind", "q", "simulators"),
     component: () => import("../pages/Models.tsx")
   },
   providers: {

@@ -1,9 +1,11 @@
 /** The models at their providers in the order in which they are tried, and what a request costs. */
 import { type ReactNode, useMemo } from "react"
 import { useRead } from "../api/hooks.ts"
-import { count, time } from "../parts/format.ts"
+import { CheckField } from "../parts/Fields.tsx"
 import { FilterSelect, FilterText } from "../parts/Filter.tsx"
+import { count, time } from "../parts/format.ts"
 import { Empty, Loaded } from "../parts/Loaded.tsx"
+import { simulatedStatus } from "../parts/simulators.ts"
 import { type Column, Table } from "../parts/Table.tsx"
 import { Time } from "../parts/Time.tsx"
 import { PageLink } from "../shell/PageLink.tsx"
@@ -93,13 +95,20 @@ const matches = (model: Model, q: string | undefined): boolean => {
 }
 
 const List = ({ models }: { readonly models: ReadonlyArray<Model> }) => {
-  const { id, kind, q } = usePageSearch("models")
+  const { id, kind, q, simulators } = usePageSearch("models")
   const set = useSetSearch("models")
   const health = useHealth()
-  const shown = useMemo(
+  const matching = useMemo(
     () => models.filter((model) => (kind === undefined || model.kind === kind) && matches(model, q)),
     [models, kind, q]
   )
+  const showsSimulators = simulators === "show"
+  const shown = useMemo(
+    () => (showsSimulators ? matching : matching.filter(({ id }) => simulatedStatus(id) === undefined)),
+    [matching, showsSimulators]
+  )
+  const hidden = matching.length - shown.length
+  const showSimulators = (on: boolean) => set({ simulators: on ? "show" : undefined })
   const offers = useOffers(shown, health.data?.data)
   const started = health.data?.instance.started_at
   const opened = models.find((model) => model.id === id)
@@ -119,9 +128,11 @@ const List = ({ models }: { readonly models: ReadonlyArray<Model> }) => {
           options={kinds}
           onChange={(kind) => void set({ kind })}
         />
+        <CheckField label="Simulators of errors" checked={showsSimulators} onChange={(on) => void showSimulators(on)} />
         <p className="hint end">
           {count(shown.length)} {shown.length === 1 ? "model" : "models"}, {count(offers.length)}{" "}
           {offers.length === 1 ? "offer" : "offers"}
+          {hidden > 0 && `, ${count(hidden)} ${hidden === 1 ? "simulator" : "simulators"} not shown`}
         </p>
       </div>
       {started !== undefined && (
@@ -132,10 +143,18 @@ const List = ({ models }: { readonly models: ReadonlyArray<Model> }) => {
         </p>
       )}
       {offers.length === 0 ? (
-        <Empty title="No model matches these filters.">
-          <button type="button" onClick={() => void set({ q: undefined, kind: undefined })}>
-            Show all models
-          </button>
+        <Empty
+          title={hidden === 0 ? "No model matches these filters." : "Only simulators of errors match these filters."}
+        >
+          {hidden === 0 ? (
+            <button type="button" onClick={() => void set({ q: undefined, kind: undefined })}>
+              Show all models
+            </button>
+          ) : (
+            <button type="button" onClick={() => void showSimulators(true)}>
+              Show the simulators
+            </button>
+          )}
         </Empty>
       ) : (
         <Table

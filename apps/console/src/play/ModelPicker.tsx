@@ -2,7 +2,8 @@
 import { type KeyboardEvent, useState } from "react"
 import { Dialog } from "../parts/Dialog.tsx"
 import { Icon } from "../parts/Icon.tsx"
-import { abilitiesOf, type Kind, type Model, priceOf, search, simulatedStatus } from "./shared/models.ts"
+import { simulatedStatus } from "../parts/simulators.ts"
+import { abilitiesOf, type Kind, type Model, priceOf, search } from "./shared/models.ts"
 import { useAccess, useModel, useModels } from "./shared/useModels.ts"
 
 /** The arrow keys go from model to model. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
-import { abilitiesOf, priceOf, search, type Shown, simulatedStatus } from "../../src/play/shared/models.ts"
+import { simulatedStatus } from "../../src/parts/simulators.ts"
+import { abilitiesOf, priceOf, search, type Shown } from "../../src/play/shared/models.ts"
 
 const model = (id: string, change: Partial<Shown> = {}): Shown => ({
   id,

@@ -10,6 +10,7 @@ import { KeyLink } from "../../shell/Links.tsx"
 import { useWorkspaceName } from "../../shell/WorkspacePicker.tsx"
 import { EditDestination } from "./DestinationForm.tsx"
 import { addressOf, type Destination, types } from "./draft.ts"
+import { groupText, rulesOf } from "./rules.ts"
 
 export const DestinationState = ({ enabled }: Pick<Destination, "enabled">) =>
   enabled ? <Badge tone="good">Enabled</Badge> : <Badge tone="quiet">Paused</Badge>
@@ -66,6 +67,26 @@ const Actions = ({ destination, onDeleted }: { readonly destination: Destination
         effect: <p>Events that were not delivered yet are not delivered. This cannot be undone.</p>
       }}
     />
+  )
+}
+
+const RulesText = ({ rules: given }: { readonly rules: Destination["filter_rules"] }) => {
+  if (given === null) return "none"
+  const json = JSON.stringify(given, null, 2)
+  const rules = rulesOf(json)
+  if (rules === undefined) return <pre tabIndex={0}>{json}</pre>
+  return (
+    <>
+      {!rules.isEnabled && <Badge tone="quiet">Not applied</Badge>}
+      <ul>
+        {rules.groups.map((group, at) => (
+          <li key={at}>
+            {at > 0 && "or: "}
+            {groupText(group)}
+          </li>
+        ))}
+      </ul>
+    </>
   )
 }
 
@@ -144,7 +165,9 @@ const Facts = ({ destination }: { readonly destination: Destination }) => {
         </>
       )}
       <dt>Filter rules</dt>
-      <dd>{filter_rules === null ? "none" : <pre tabIndex={0}>{JSON.stringify(filter_rules, null, 2)}</pre>}</dd>
+      <dd>
+        <RulesText rules={filter_rules} />
+      </dd>
       <dt>Created</dt>
       <dd>
         <Time at={destination.created_at} /> UTC

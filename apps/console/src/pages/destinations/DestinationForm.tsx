@@ -5,9 +5,9 @@ import { AreaField, CheckField, NameField, SelectField, TextField } from "../../
 import { FormDialog } from "../../parts/FormDialog.tsx"
 import { KeyChoice } from "../../parts/KeyChoice.tsx"
 import { SecretDialog } from "../../parts/SecretDialog.tsx"
-import { type Destination, type Draft, draftOf, emptyDraft, fieldsOf, problemOfRules, types } from "./draft.ts"
-
-const rulesExample = '{"groups":[{"rules":[{"field":"total_cost","operator":"gt","value":0.1}]}]}'
+import { type Destination, type Draft, draftOf, emptyDraft, fieldsOf, types } from "./draft.ts"
+import { RulesField } from "./RulesField.tsx"
+import { problemOfRules } from "./rules.ts"
 
 const Fields = ({
   draft,
@@ -108,16 +108,7 @@ const Fields = ({
           onChange={(sendsContext) => set({ sendsContext })}
         />
       </fieldset>
-      <AreaField
-        label="Filter rules (JSON, optional)"
-        name="filter_rules"
-        rows={4}
-        value={draft.rules}
-        onChange={(rules) => set({ rules })}
-        placeholder={rulesExample}
-        error={error}
-        hint={problemOfRules(draft.rules) ?? "An event is sent if it matches at least one group. Empty: all are sent."}
-      />
+      <RulesField json={draft.rules} error={error} onChange={(rules) => set({ rules })} />
     </>
   )
 }

@@ -1,5 +1,6 @@
 /** The fields of a destination as texts of a form, and as the API takes them. */
 import type { Item, Payload } from "../../api/Contract.ts"
+import type { FilterRules } from "./rules.ts"
 
 export type Destination = Item<"GET /observability/destinations">
 
@@ -82,22 +83,11 @@ const parsedHeaders = (text: string): Readonly<Record<string, string>> =>
 
 type Fields = Payload<"PATCH /observability/destinations/:id">
 
-/** What is wrong with the JSON of the rules. Undefined: nothing. */
-export const problemOfRules = (rules: string): string | undefined => {
-  if (rules.trim() === "") return undefined
-  try {
-    JSON.parse(rules)
-    return undefined
-  } catch {
-    return "This is not JSON."
-  }
-}
-
 /** The gateway checks the rules, and says what is wrong with them. */
 const parsedRules = (rules: string) => {
   if (rules.trim() === "") return null
   const parsed: unknown = JSON.parse(rules)
-  return parsed as NonNullable<Fields["filter_rules"]>
+  return parsed as FilterRules
 }
 
 /** As a change. */

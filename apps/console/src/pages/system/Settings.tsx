@@ -89,8 +89,8 @@ export const Settings = () => {
               <p className="hint">
                 Those of the process that answered.{" "}
                 {count(data.filter((setting) => setting.source !== "default").length)} of {count(data.length)} were
-                given; the others have their defaults. Secrets are never shown. The commands{" "}
-                <code>model-gateway settings --help</code> check and explain them.
+                given; the others have their defaults. Secrets are never shown.{" "}
+                <code>model-gateway settings check</code> checks new ones before a restart.
               </p>
               {shown.length === 0 ? (
                 <Empty title="No setting matches the filters.">

@@ -1,6 +1,7 @@
 /** The models to choose from, and what they can do. */
 import type { Item } from "../../api/Contract.ts"
 import { credits } from "../../parts/format.ts"
+import { simulatedStatus } from "../../parts/simulators.ts"
 
 /** A model of GET `/models`. */
 export type Model = Item<"GET /models">
@@ -16,14 +17,6 @@ export const defaultModels: { readonly [K in Kind]: string } = {
   rerank: "sandbox/bm25",
   transcription: "sandbox/tones",
   video: "sandbox/title-card"
-}
-
-const simulator = /^sandbox\/status-(\d{3})$/
-
-/** The status that a model answers with always. Undefined: it is no simulator of errors. */
-export const simulatedStatus = (id: string): number | undefined => {
-  const status = simulator.exec(id)?.[1]
-  return status === undefined ? undefined : Number(status)
 }
 
 const units = [
