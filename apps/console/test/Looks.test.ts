@@ -32,7 +32,9 @@ describe.runIf(Pages.hasBrowser)("the pages of the console", () => {
   /** Waits until the page has read what it shows. */
   const isRead = async ({ page }: Pages.Site) => {
     await page.locator("main h1").waitFor()
-    await expect.poll(() => page.locator(".skeleton, [aria-busy='true']").count(), { timeout: 60_000 }).toBe(0)
+    // The code of charts is read after their figures.
+    const waiting = page.locator(".skeleton, [aria-busy='true'], .plot:not(:has(canvas))")
+    await expect.poll(() => waiting.count(), { timeout: 60_000 }).toBe(0)
   }
 
   /** Takes a picture of the page, and returns what is wrong with it. */

@@ -91,22 +91,43 @@ export const placesOf = async (page: Page, secret: string): Promise<ReadonlyArra
     .map(([place]) => place)
 }
 
-/** The tasks of the page that took longer than 50 ms while something was done, in milliseconds. */
+interface TraceEvent {
+  readonly name: string
+  readonly pid: number
+  readonly tid: number
+  /** Microseconds. */
+  readonly ts: number
+  /** How long the thread computed, in microseconds. */
+  readonly tdur?: number
+}
+
+/**
+ * The tasks of the page's main thread that computed for longer than 50 ms while something was done,
+ * in milliseconds. The time in which other processes had the processor is not counted.
+ */
 export const longTasks = async (page: Page, act: () => Promise<void>): Promise<ReadonlyArray<number>> => {
-  const observed = await page.evaluateHandle(() => {
-    const tasks: Array<number> = []
-    const observer = new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration)))
-    observer.observe({ type: "longtask" })
-    return { tasks, observer }
-  })
+  const browser = page.context().browser()
+  if (browser === null) throw new Error("The page has no browser")
+  const mark = (name: string) => page.evaluate((name) => void performance.mark(name), name)
+  await browser.startTracing(page, { categories: ["toplevel", "blink.user_timing"] })
+  await mark("begin of longTasks")
   await act()
-  return observed.evaluate(async ({ observer, tasks }) => {
-    // The browser reports a task some time after it has ended.
-    await new Promise((resolve) => setTimeout(resolve, 200))
-    tasks.push(...observer.takeRecords().map(({ duration }) => duration))
-    observer.disconnect()
-    return tasks
-  })
+  await mark("end of longTasks")
+  const trace = await browser.stopTracing()
+  const { traceEvents } = JSON.parse(trace.toString()) as { readonly traceEvents: ReadonlyArray<TraceEvent> }
+  const begin = traceEvents.find(({ name }) => name === "begin of longTasks")
+  const end = traceEvents.find(({ name }) => name === "end of longTasks")
+  if (begin === undefined || end === undefined) throw new Error("The trace has no marks")
+  const tasks = traceEvents.filter(
+    ({ name, pid, tid, ts }) =>
+      name === "ThreadControllerImpl::RunTask" &&
+      pid === begin.pid &&
+      tid === begin.tid &&
+      ts >= begin.ts &&
+      ts <= end.ts
+  )
+  if (tasks.length === 0) throw new Error("The trace has no tasks")
+  return tasks.map(({ tdur = 0 }) => tdur / 1000).filter((ms) => ms > 50)
 }
 
 export interface OpenOptions extends BrowserContextOptions {

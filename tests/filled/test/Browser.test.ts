@@ -49,7 +49,7 @@ describe.runIf(Pages.hasBrowser)("the browser of the tests", () => {
         () =>
           new Promise<void>((resolve) => {
             setTimeout(() => {
-              const end = performance.now() + 120
+              const end = performance.now() + 400
               while (performance.now() < end);
               resolve()
             }, 10)

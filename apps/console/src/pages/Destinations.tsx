@@ -7,7 +7,7 @@ import { Empty, Loaded } from "../parts/Loaded.tsx"
 import { type Column, Table } from "../parts/Table.tsx"
 import { Time } from "../parts/Time.tsx"
 import { usePageSearch, useSetSearch } from "../shell/navigation.ts"
-import { OneWorkspace, useOneWorkspace } from "../shell/WorkspacePicker.tsx"
+import { OfOneWorkspace, OneWorkspace, useOneWorkspace } from "../shell/WorkspacePicker.tsx"
 import { DeliveryState, DestinationDetails, DestinationState, lagOf } from "./destinations/DestinationDetails.tsx"
 import { CreateDestination } from "./destinations/DestinationForm.tsx"
 import { addressOf, type Destination } from "./destinations/draft.ts"
@@ -89,28 +89,30 @@ const Destinations = (): ReactNode => {
         <OneWorkspace />
         <span className="end">{create}</span>
       </div>
-      <Loaded value={destinations} what="The destinations" rows={4}>
-        {() =>
-          destinations.total === 0 ? (
-            <Empty title="No destinations yet. A destination receives a trace or a signed webhook for each finished request.">
-              {create}
-              <p>
-                Over HTTP: <code>POST /api/v1/observability/destinations</code>
-              </p>
-            </Empty>
-          ) : (
-            <Table
-              label="Destinations"
-              columns={columns}
-              rows={destinations.rows ?? []}
-              rowKey={(destination) => destination.id}
-              selected={id}
-              onOpen={(destination) => void set({ id: destination.id })}
-              more={destinations.more}
-            />
-          )
-        }
-      </Loaded>
+      <OfOneWorkspace>
+        <Loaded value={destinations} what="The destinations" rows={4}>
+          {() =>
+            destinations.total === 0 ? (
+              <Empty title="No destinations yet. A destination receives a trace or a signed webhook for each finished request.">
+                {create}
+                <p>
+                  Over HTTP: <code>POST /api/v1/observability/destinations</code>
+                </p>
+              </Empty>
+            ) : (
+              <Table
+                label="Destinations"
+                columns={columns}
+                rows={destinations.rows ?? []}
+                rowKey={(destination) => destination.id}
+                selected={id}
+                onOpen={(destination) => void set({ id: destination.id })}
+                more={destinations.more}
+              />
+            )
+          }
+        </Loaded>
+      </OfOneWorkspace>
       {id !== undefined && destinations.rows !== undefined && (
         <DestinationDetails
           destination={destinations.rows.find((destination) => destination.id === id)}

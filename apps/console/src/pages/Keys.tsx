@@ -129,7 +129,7 @@ const Keys = (): ReactNode => {
                     align: "right",
                     cell: ({ usage_monthly }) => credits(usage_monthly)
                   },
-                  { key: "limit", title: "Left of its limit", width: "8.25rem", cell: (key) => <KeyLeft of={key} /> },
+                  { key: "limit", title: "Left of its limit", width: "9.25rem", cell: (key) => <KeyLeft of={key} /> },
                   {
                     key: "last",
                     title: "Last used",

@@ -9,7 +9,7 @@ import { Problem } from "../parts/Problem.tsx"
 import { type Column, Table } from "../parts/Table.tsx"
 import { Time } from "../parts/Time.tsx"
 import { usePageSearch, useSetSearch } from "../shell/navigation.ts"
-import { OneWorkspace, useOneWorkspace } from "../shell/WorkspacePicker.tsx"
+import { OfOneWorkspace, OneWorkspace, useOneWorkspace } from "../shell/WorkspacePicker.tsx"
 import type { ProviderKey } from "./provider-keys/draft.ts"
 import { CreateProviderKey } from "./provider-keys/ProviderKeyForm.tsx"
 import { KeyState, nameOf, Outcome, ProviderKeyDetails, whenUsed } from "./provider-keys/ProviderKeyDetails.tsx"
@@ -76,7 +76,7 @@ const Provider = ({ keys, name }: { readonly name: string; readonly keys: Readon
     {
       key: "use",
       title: "Used",
-      width: "minmax(10rem, 1fr)",
+      width: "minmax(13rem, 1fr)",
       cell: (key) => <span title={whenUsed(key)}>{whenUsed(key)}</span>
     },
     { key: "for", title: "For", width: "7.5rem", cell: restrictionOf },
@@ -146,20 +146,22 @@ const ProviderKeys = (): ReactNode => {
         <OneWorkspace />
         <span className="end">{create}</span>
       </div>
-      <Loaded value={keys} what="The provider keys" rows={4}>
-        {() =>
-          providers.length === 0 ? (
-            <Empty title="Requests of the workspace use the gateway's own keys: it has no key of an account of its own.">
-              {create}
-              <p>
-                Over HTTP: <code>POST /api/v1/byok</code>
-              </p>
-            </Empty>
-          ) : (
-            providers.map(([name, keys]) => <Provider key={name} name={name} keys={keys} />)
-          )
-        }
-      </Loaded>
+      <OfOneWorkspace>
+        <Loaded value={keys} what="The provider keys" rows={4}>
+          {() =>
+            providers.length === 0 ? (
+              <Empty title="The workspace has no key of a provider: its requests use those of the gateway.">
+                {create}
+                <p>
+                  Over HTTP: <code>POST /api/v1/byok</code>
+                </p>
+              </Empty>
+            ) : (
+              providers.map(([name, keys]) => <Provider key={name} name={name} keys={keys} />)
+            )
+          }
+        </Loaded>
+      </OfOneWorkspace>
       {id !== undefined && keys.rows !== undefined && (
         <ProviderKeyDetails of={keys.rows.find((key) => key.id === id)} onClose={() => void set({ id: undefined })} />
       )}

@@ -9,7 +9,7 @@ import { type Column, Table } from "../parts/Table.tsx"
 import { Time } from "../parts/Time.tsx"
 import { PageLink } from "../shell/PageLink.tsx"
 import { usePageSearch, useSetSearch } from "../shell/navigation.ts"
-import { OneWorkspace, useOneWorkspace } from "../shell/WorkspacePicker.tsx"
+import { OfOneWorkspace, OneWorkspace, useOneWorkspace } from "../shell/WorkspacePicker.tsx"
 import { type Delivery, DeliveryDetails } from "./webhooks/DeliveryDetails.tsx"
 import { RotateSecret } from "./webhooks/RotateSecret.tsx"
 import "./webhooks.css"
@@ -84,7 +84,7 @@ const columns: ReadonlyArray<Column<Delivery>> = [
   {
     key: "created",
     title: "Created (UTC)",
-    width: "9rem",
+    width: "10rem",
     cell: ({ created_at }) => <Time at={created_at} />,
     sort: ({ created_at }) => created_at
   }
@@ -140,34 +140,36 @@ const Webhooks = (): ReactNode => {
         )}
       </div>
       <OneWorkspace />
-      <Loaded value={deliveries} what="The deliveries">
-        {() =>
-          deliveries.rows?.length === 0 ? (
-            <Empty title={isFiltered ? "No delivery matches the filters." : "No webhook was sent in this workspace."}>
-              {isFiltered ? (
-                <button type="button" onClick={showAll}>
-                  Show all deliveries
-                </button>
-              ) : (
-                <p>
-                  A video whose request has a <code>callback_url</code>, or whose workspace has one, sends a webhook
-                  when it ends. See <code>model-gateway webhooks --help</code>
-                </p>
-              )}
-            </Empty>
-          ) : (
-            <Table
-              label="Webhook deliveries"
-              columns={columns}
-              rows={deliveries.rows ?? []}
-              rowKey={(delivery) => delivery.id}
-              selected={id}
-              onOpen={(delivery) => void set({ id: delivery.id })}
-              more={deliveries.more}
-            />
-          )
-        }
-      </Loaded>
+      <OfOneWorkspace>
+        <Loaded value={deliveries} what="The deliveries">
+          {() =>
+            deliveries.rows?.length === 0 ? (
+              <Empty title={isFiltered ? "No delivery matches the filters." : "No webhook was sent in this workspace."}>
+                {isFiltered ? (
+                  <button type="button" onClick={showAll}>
+                    Show all deliveries
+                  </button>
+                ) : (
+                  <p>
+                    A video whose request has a <code>callback_url</code>, or whose workspace has one, sends a webhook
+                    when it ends. See <code>model-gateway webhooks --help</code>
+                  </p>
+                )}
+              </Empty>
+            ) : (
+              <Table
+                label="Webhook deliveries"
+                columns={columns}
+                rows={deliveries.rows ?? []}
+                rowKey={(delivery) => delivery.id}
+                selected={id}
+                onOpen={(delivery) => void set({ id: delivery.id })}
+                more={deliveries.more}
+              />
+            )
+          }
+        </Loaded>
+      </OfOneWorkspace>
       {id !== undefined && <DeliveryDetails key={id} id={id} onClose={() => void set({ id: undefined })} />}
       {rotates && workspace !== undefined && <RotateSecret workspace={workspace} onClose={() => setRotates(false)} />}
     </>

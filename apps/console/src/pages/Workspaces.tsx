@@ -1,7 +1,7 @@
 /** Workspaces: their credits, what they spend, and for how long the credits last. */
 import { type ReactNode, useState } from "react"
 import { useMay, useOffsetPages, useRead } from "../api/hooks.ts"
-import { byGroup, spanOf, sumOf, useActivity } from "../parts/activity.ts"
+import { byGroup, fewEnoughFrom, spanOf, sumOf, useActivity } from "../parts/activity.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { count, credits } from "../parts/format.ts"
 import { Icon } from "../parts/Icon.tsx"
@@ -9,17 +9,25 @@ import { Empty, Loaded } from "../parts/Loaded.tsx"
 import { Problem } from "../parts/Problem.tsx"
 import { Table } from "../parts/Table.tsx"
 import { usePageSearch, useScope, useSetSearch } from "../shell/navigation.ts"
-import type { Range } from "../shell/range.ts"
+import { intervalOf, type Range } from "../shell/range.ts"
 import { daysLeft, daysText, rateDays, useSpendPerDay } from "./overview/credits.ts"
 import { WorkspaceDetails } from "./workspaces/WorkspaceDetails.tsx"
 import { CreateWorkspace } from "./workspaces/WorkspaceForm.tsx"
 
-/** What each workspace spent on the whole days of a range. */
+/**
+ * What each workspace spent in a range, as the overview has it: long ranges and those with many
+ * requests are of whole days.
+ */
 const useSpend = (range: Range) => {
-  const { data, error } = useActivity({ interval: "day", group_by: "workspace", ...spanOf(range, "day") })
+  const interval = intervalOf(range)
+  const exact = useActivity({ interval, group_by: "workspace", ...spanOf(range, interval) })
+  const isTooMuch = fewEnoughFrom(exact.error) !== undefined
+  const days = useActivity(isTooMuch ? { interval: "day", group_by: "workspace", ...spanOf(range, "day") } : undefined)
+  const { data, error } = isTooMuch ? days : exact
   const groups = byGroup(data ?? [], "workspace")
   return {
     error,
+    isOfDays: isTooMuch || interval === "day",
     /** Undefined: not read yet. */
     spendOf: (id: string) => (data === undefined ? undefined : sumOf(groups.get(id) ?? []).spend)
   }
@@ -48,7 +56,7 @@ const Workspaces = (): ReactNode => {
   const mayCreate = useMay("admin")
   const [isCreating, setCreating] = useState(false)
   const workspaces = useOffsetPages("GET /workspaces", { query: { limit: 100 } })
-  const { error, spendOf } = useSpend(range)
+  const { error, isOfDays, spendOf } = useSpend(range)
   const perDay = useSpendPerDay()
   const lasts = (id: string, left: number) => daysLeft(left, perDay.data?.of.get(id) ?? 0)
   const rows = (workspaces.rows ?? []).filter(({ id }) => workspace === undefined || id === workspace)
@@ -56,7 +64,8 @@ const Workspaces = (): ReactNode => {
     <>
       <div className="bar">
         <p className="hint">
-          Spend: the range, in whole UTC days. Credits last: at the rate of the last {rateDays} days.
+          Spend is that of the range{isOfDays && ", in whole UTC days"}. For how long credits last follows from the
+          spend of the last {rateDays} days.
         </p>
         {mayCreate && (
           <button type="button" className="primary end" onClick={() => setCreating(true)}>

@@ -1,5 +1,5 @@
 /** Fields of forms. Each has a label, and an error of the gateway that names it stands below it. */
-import { type ReactNode, useId } from "react"
+import { type ClipboardEvent, type ReactNode, useId } from "react"
 import { ApiError } from "../api/http.ts"
 
 interface FieldProps {
@@ -111,6 +111,7 @@ export const DescriptionField = ({ draft, error, set }: DescriptionProps) => (
 
 export const AreaField = ({
   onChange,
+  onPaste,
   placeholder,
   rows = 4,
   value,
@@ -118,6 +119,7 @@ export const AreaField = ({
 }: FieldProps & {
   readonly value: string
   readonly onChange: (value: string) => void
+  readonly onPaste?: (event: ClipboardEvent<HTMLTextAreaElement>) => void
   readonly placeholder?: string
   readonly rows?: number
 }) => (
@@ -132,6 +134,7 @@ export const AreaField = ({
         aria-invalid={invalid}
         aria-describedby={describedBy}
         onChange={(event) => onChange(event.target.value)}
+        onPaste={onPaste}
       />
     )}
   </Field>

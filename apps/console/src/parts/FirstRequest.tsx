@@ -5,7 +5,8 @@ import { Icon } from "./Icon.tsx"
 
 export const FirstRequest = () => {
   const command = `curl ${new URL("../api/v1/rerank", base).href} \\
-  -H "Authorization: Bearer $MODEL_GATEWAY_API_KEY" -H "Content-Type: application/json" \\
+  -H "Authorization: Bearer $MODEL_GATEWAY_API_KEY" \\
+  -H "Content-Type: application/json" \\
   -d '{"model": "sandbox/bm25", "query": "pears", "documents": ["apples", "pears"]}'`
   return (
     <>

@@ -2,6 +2,7 @@
 import type { ReactNode } from "react"
 import { ApiError } from "../api/http.ts"
 import { Id } from "./Copy.tsx"
+import { sentence } from "./format.ts"
 import { Icon } from "./Icon.tsx"
 
 /** What is wrong with the fields of the request. */
@@ -34,14 +35,16 @@ export const Problem = ({
     <div className="problem" role="alert">
       <Icon name="warning" />
       <div>
-        <strong>{what}.</strong> <span className="sentence">{error.message}</span>
+        <p>
+          <strong>{what}.</strong> <span className="sentence">{sentence(error.message)}</span>
+        </p>
         {error instanceof ApiError && <Issues of={error} />}
         {requestId !== undefined && (
           <p className="hint">
             Request <Id id={requestId} what="the request id" full />
           </p>
         )}
-        {children}
+        {children !== undefined && <div className="bar">{children}</div>}
       </div>
     </div>
   )

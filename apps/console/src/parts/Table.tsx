@@ -38,15 +38,7 @@ const rowHeight = () => (matchMedia("(pointer: coarse)").matches ? 44 : 32)
 /** Fewer rows are all in the document, where the page can be searched and printed. */
 const virtualFrom = 100
 
-export const Table = <Row,>({
-  columns,
-  label,
-  more,
-  onOpen,
-  rowKey,
-  rows,
-  selected
-}: {
+interface TableProps<Row> {
   /** What the table lists. */
   readonly label: string
   readonly columns: ReadonlyArray<Column<Row>>
@@ -58,7 +50,13 @@ export const Table = <Row,>({
   readonly selected?: string | undefined
   /** Reads further rows, if there are any. */
   readonly more?: { readonly hasMore: boolean; readonly isReading: boolean; readonly read: () => unknown } | undefined
-}) => {
+}
+
+export const Table = <Row,>(props: TableProps<Row>) => {
+  const { columns, label, more, onOpen, rowKey, rows, selected } = props
+  // While the table scrolls, the cells of rows that stay in view are not made again. The properties
+  // are others when the page is drawn again.
+  const made = useMemo(() => new Map<string, ReactNode>(), [props])
   const frame = useRef<HTMLDivElement>(null)
   const [order, setOrder] = useState<Order>()
   const shown = useMemo(() => sorted(rows, columns, order), [rows, columns, order])
@@ -67,12 +65,33 @@ export const Table = <Row,>({
     count: isVirtual ? shown.length : 0,
     getScrollElement: () => frame.current,
     estimateSize: rowHeight,
-    overscan: 12
+    overscan: 6
   })
-  const template = { gridTemplateColumns: columns.map(({ width }) => width).join(" ") }
+  const template = useMemo(() => ({ gridTemplateColumns: columns.map(({ width }) => width).join(" ") }), [columns])
   const items = isVirtual
     ? virtual.getVirtualItems()
     : shown.map((_, index) => ({ index, start: undefined as number | undefined }))
+  const cellsOf = (row: Row, key: string): ReactNode => {
+    const cells =
+      made.get(key) ??
+      columns.map((column, position) => (
+        <div
+          key={column.key}
+          role="cell"
+          className={[column.align, column.wraps === true && "wraps"].filter(Boolean).join(" ") || undefined}
+        >
+          {position === 0 && onOpen !== undefined ? (
+            <button type="button" className="open" onClick={() => onOpen(row)}>
+              {column.cell(row)}
+            </button>
+          ) : (
+            column.cell(row)
+          )}
+        </div>
+      ))
+    made.set(key, cells)
+    return cells
+  }
   return (
     <div className="table-frame">
       <div
@@ -131,21 +150,7 @@ export const Table = <Row,>({
                   if (getSelection()?.isCollapsed !== false) onOpen?.(row)
                 }}
               >
-                {columns.map((column, position) => (
-                  <div
-                    key={column.key}
-                    role="cell"
-                    className={[column.align, column.wraps === true && "wraps"].filter(Boolean).join(" ") || undefined}
-                  >
-                    {position === 0 && onOpen !== undefined ? (
-                      <button type="button" className="open" onClick={() => onOpen(row)}>
-                        {column.cell(row)}
-                      </button>
-                    ) : (
-                      column.cell(row)
-                    )}
-                  </div>
-                ))}
+                {cellsOf(row, key)}
               </div>
             )
           })}

@@ -4,6 +4,7 @@ const creditsFormat = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 
 const largeCredits = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 const countFormat = new Intl.NumberFormat("en")
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 })
+const listFormat = new Intl.ListFormat("en-GB", { type: "conjunction" })
 const percentFormat = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 })
 
 /** Credits, such as `12.34` or `0.00042`. */
@@ -51,6 +52,15 @@ export const relative = (iso: string, now: number = Date.now()): string => {
           : `${Math.round(ms / 86_400_000)} d`
   return distance > 0 ? `in ${text}` : `${text} ago`
 }
+
+/** A message as a sentence: with a capital letter and a full stop. */
+export const sentence = (text: string): string => {
+  const first = text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.!?]$/.test(first) ? first : `${first}.`
+}
+
+/** Names in a list, such as `keys, guardrails and credits`. */
+export const listed = (names: ReadonlyArray<string>): string => listFormat.format(names)
 
 /** The first characters of a long id. */
 export const shortId = (id: string): string => (id.length > 18 ? `${id.slice(0, 14)}…` : id)

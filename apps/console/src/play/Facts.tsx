@@ -3,8 +3,8 @@ import { useEffect, useState } from "react"
 import type { Success } from "../api/Contract.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { CopyButton, Id } from "../parts/Copy.tsx"
-import { credits, duration } from "../parts/format.ts"
-import { type Exchange, read } from "./shared/exchange.ts"
+import { count, credits, duration } from "../parts/format.ts"
+import { type Exchange, read, requestText, responseText } from "./shared/exchange.ts"
 
 type Generation = Success<"GET /generation">["data"]
 
@@ -49,15 +49,31 @@ const Attempts = ({ attempts }: { readonly attempts: Generation["attempts"] }) =
   </ol>
 )
 
-const Raw = ({ name, text }: { readonly name: string; readonly text: string }) => (
-  <details className="raw">
-    <summary>{name}</summary>
-    <div className="code-panel">
-      <CopyButton text={text} label={`Copy the ${name.toLowerCase()}`} />
-      <pre tabIndex={0}>{text}</pre>
-    </div>
-  </details>
+/** The most characters of a request or response that are shown. */
+const mostShown = 50_000
+
+const RawText = ({ name, text }: { readonly name: string; readonly text: string }) => (
+  <div className="code-panel">
+    <CopyButton text={text} label={`Copy the ${name.toLowerCase()}`} />
+    <pre tabIndex={0}>{text.slice(0, mostShown)}</pre>
+    {text.length > mostShown && (
+      <p className="hint">
+        The first {count(mostShown)} of {count(text.length)} characters. Copy takes all of them.
+      </p>
+    )}
+  </div>
 )
+
+/** Its text is made when it is opened. */
+const Raw = ({ name, read }: { readonly name: string; readonly read: () => string }) => {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details className="raw" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{name}</summary>
+      {isOpen && <RawText name={name} text={read()} />}
+    </details>
+  )
+}
 
 export const Facts = ({
   exchange,
@@ -70,7 +86,7 @@ export const Facts = ({
   readonly id?: string | undefined
 }) => {
   const generation = useGeneration(id ?? logged(exchange))
-  const { body, head, ms, requestId, sent, status } = exchange
+  const { head, ms, requestId, status } = exchange
   return (
     <section className="card" aria-label={title === "" ? "Facts" : `Facts of ${title}`}>
       {title !== "" && <h2>{title}</h2>}
@@ -108,8 +124,8 @@ export const Facts = ({
           </>
         )}
       </dl>
-      <Raw name="Request" text={sent} />
-      {head !== "" && <Raw name="Response" text={`${head}\n\n${body}`} />}
+      <Raw name="Request" read={() => requestText(exchange)} />
+      {head !== "" && <Raw name="Response" read={() => responseText(exchange)} />}
     </section>
   )
 }

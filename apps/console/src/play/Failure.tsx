@@ -2,17 +2,13 @@
 import { useEffect, useState } from "react"
 import type { ApiError } from "../api/http.ts"
 import { Id } from "../parts/Copy.tsx"
+import { sentence } from "../parts/format.ts"
 import { Icon } from "../parts/Icon.tsx"
 import { Issues } from "../parts/Problem.tsx"
 import { adviceOf, classOf, isRepeatable } from "./shared/advice.ts"
 
 /** The statuses after which the page counts down until the request may be repeated. */
 const counted = new Set([429, 529])
-
-const sentence = (text: string): string => {
-  const first = text.charAt(0).toUpperCase() + text.slice(1)
-  return /[.!?]$/.test(first) ? first : `${first}.`
-}
 
 const useCountdown = (seconds: number): number => {
   const [left, setLeft] = useState(seconds)

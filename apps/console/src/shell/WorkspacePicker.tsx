@@ -1,4 +1,5 @@
 /** Chooses the workspace whose figures the pages show. */
+import type { ReactNode } from "react"
 import { useRead } from "../api/hooks.ts"
 import { SelectField } from "../parts/Fields.tsx"
 import { Problem } from "../parts/Problem.tsx"
@@ -25,14 +26,23 @@ export const useOneWorkspace = (): { readonly id: string; readonly name: string 
   return all?.find(({ is_default }) => is_default) ?? all?.[0]
 }
 
-/**
- * Says which workspace a list is of while the frame has all of them, or why that is not known.
- */
+/** A list of one workspace, or why it is not known of which. */
+export const OfOneWorkspace = ({ children }: { readonly children: ReactNode }) => {
+  const { error, refetch } = useWorkspaces()
+  if (useOneWorkspace() !== undefined || error === null) return children
+  return (
+    <Problem what="The workspaces could not be read" error={error}>
+      <button type="button" onClick={() => void refetch()}>
+        Try again
+      </button>
+    </Problem>
+  )
+}
+
+/** Says which workspace a list is of while the frame has all of them. */
 export const OneWorkspace = () => {
   const { workspace } = useFrameSearch()
-  const { error } = useWorkspaces()
   const one = useOneWorkspace()
-  if (one === undefined && error !== null) return <Problem what="The workspaces could not be read" error={error} />
   if (workspace !== undefined || one === undefined) return null
   return <p className="hint">This list is of the workspace {one.name}. Choose another one at the top.</p>
 }

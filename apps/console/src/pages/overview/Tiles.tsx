@@ -5,7 +5,7 @@ import { Tile } from "../../parts/Tile.tsx"
 import { PageLink } from "../../shell/PageLink.tsx"
 import { useScope } from "../../shell/navigation.ts"
 import { useWorkspaces } from "../../shell/WorkspacePicker.tsx"
-import { daysText, rateDays, useCreditsLeft, useSpendPerDay } from "./credits.ts"
+import { daysText, rateDays, useCredits, useCreditsLeft, useSpendPerDay } from "./credits.ts"
 import { creditEndings } from "./endings.ts"
 import type { Figures } from "./figures.ts"
 
@@ -13,6 +13,7 @@ export const Tiles = ({ figures }: { readonly figures: Figures }) => {
   const { detailed, interval, models, range, span } = figures
   const items = models.data
   const left = useCreditsLeft()
+  const { error: creditsError } = useCredits()
   const rates = useSpendPerDay().data
   const perDay = rates?.all ?? 0
   const { workspace } = useScope()
@@ -32,7 +33,7 @@ export const Tiles = ({ figures }: { readonly figures: Figures }) => {
   return (
     <div className="tiles" data-stale={models.isPlaceholderData}>
       <PageLink page="usage" search={{ measure: "spend" }}>
-        <Tile label="Spend" hint="credits" values={per((item) => item.usage)}>
+        <Tile label="Spend" hint={sums === undefined ? "" : "credits"} values={per((item) => item.usage)}>
           {sums === undefined ? waiting : credits(sums.spend)}
         </Tile>
       </PageLink>
@@ -57,7 +58,7 @@ export const Tiles = ({ figures }: { readonly figures: Figures }) => {
       <PageLink page="usage" search={{ measure: "p95", group: "none" }}>
         <Tile
           label="Duration"
-          hint="95% took less"
+          hint={p95 == null ? "" : "95% took less"}
           values={
             slow && courseOf(slow, timesOf(detailed.span, detailed.interval), (item) => item.duration_p95_ms ?? 0)
           }
@@ -82,7 +83,7 @@ export const Tiles = ({ figures }: { readonly figures: Figures }) => {
                     : `nothing was spent in the last ${rateDays} days`
           }
         >
-          {left === undefined ? "…" : credits(left)}
+          {left === undefined ? (creditsError === null ? "…" : "not known") : credits(left)}
         </Tile>
       </PageLink>
     </div>

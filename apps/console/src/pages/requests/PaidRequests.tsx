@@ -76,7 +76,7 @@ const Bars = ({ refetchInterval }: { readonly refetchInterval: number | undefine
   if (shown.data?.length === 0) return null
   const of = (figure: (item: (typeof items)[number]) => number) => courseOf(items, times, figure)
   return (
-    <Loaded value={shown} what="The bars" rows={7}>
+    <Loaded value={shown} what="The chart" rows={7}>
       {() => (
         <div className="card">
           <Chart

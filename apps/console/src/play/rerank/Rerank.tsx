@@ -1,7 +1,7 @@
 /** Ranks documents by their relevance to a query, with one model or two. */
-import { memo, useMemo, useState } from "react"
+import { useMemo, useState } from "react"
 import type { Success } from "../../api/Contract.ts"
-import { AreaField, TextField } from "../../parts/Fields.tsx"
+import { TextField } from "../../parts/Fields.tsx"
 import { count, credits } from "../../parts/format.ts"
 import { Icon } from "../../parts/Icon.tsx"
 import { Failure } from "../Failure.tsx"
@@ -16,8 +16,10 @@ import { useForm } from "../shared/useForm.ts"
 import { useModel } from "../shared/useModels.ts"
 import { useRun } from "../shared/useRun.ts"
 import { Workbench } from "../Workbench.tsx"
+import { DocumentsField } from "./DocumentsField.tsx"
 import { type Document, type Format, formats, read, textOf } from "./documents.ts"
-import { changeText, mark, rank, type Ranked, toCsv, wordsOf } from "./ranking.ts"
+import { Ranking } from "./Ranking.tsx"
+import { rank, toCsv } from "./ranking.ts"
 import { bodyOf, codeOf, defaults, problemOf } from "./request.ts"
 import "./rerank.css"
 
@@ -37,64 +39,6 @@ const formatNames: { readonly [F in Format]: string } = {
   csv: "CSV",
   jsonl: "JSON Lines"
 }
-
-const shownAtOnce = 100
-
-const Change = ({ change }: { readonly change: number }) => (
-  <span className="change" data-change={Math.sign(change)}>
-    {change !== 0 && <Icon name={change > 0 ? "up" : "down"} />}
-    {changeText(change)}
-  </span>
-)
-
-const List = memo(
-  ({
-    cutOff,
-    input: { documents, query },
-    label,
-    ranked
-  }: {
-    readonly label: string
-    readonly ranked: ReadonlyArray<Ranked>
-    readonly input: Input
-    readonly cutOff: number
-  }) => {
-    const words = useMemo(() => wordsOf(query), [query])
-    const [limit, setLimit] = useState(shownAtOnce)
-    const best = Math.max(...ranked.map(({ score }) => score), Number.MIN_VALUE)
-    return (
-      <>
-        <ol className="ranking" aria-label={label}>
-          {ranked.slice(0, limit).map(({ change, from, index, rank: place, score }) => (
-            <li key={index} data-below={score < cutOff}>
-              <span className="place figures">{place}</span>
-              <span className="score figures">
-                {score.toFixed(4)}
-                <span className="score-bar" aria-hidden="true">
-                  <span style={{ width: `${(100 * score) / best}%` }} />
-                </span>
-              </span>
-              <span title={`It was document ${from} of the input.`}>
-                <Change change={change} />
-              </span>
-              <p>
-                {mark(textOf(documents[index] ?? ""), words).map(({ isMarked, text }, at) =>
-                  isMarked ? <mark key={at}>{text}</mark> : text
-                )}
-                {score < cutOff && <span className="sr"> (below the cut-off)</span>}
-              </p>
-            </li>
-          ))}
-        </ol>
-        {ranked.length > limit && (
-          <button type="button" className="more" onClick={() => setLimit(limit + 500)}>
-            Show more ({count(ranked.length - limit)} left)
-          </button>
-        )}
-      </>
-    )
-  }
-)
 
 const Column = ({
   cutOff,
@@ -123,7 +67,13 @@ const Column = ({
           <Icon name="warning" /> {warning}
         </p>
       ))}
-      <List label={`Ranking of ${response.model}`} ranked={ranked} input={input} cutOff={cutOff} />
+      <Ranking
+        label={`Ranking of ${response.model}`}
+        ranked={ranked}
+        query={input.query}
+        documents={input.documents}
+        cutOff={cutOff}
+      />
     </div>
   )
 }
@@ -138,8 +88,10 @@ const Result = ({
   readonly onRepeat: () => void
 }) => {
   const [cutOff, setCutOff] = useState("0")
-  const rankings = exchanges.map((exchange) => rank(responseOf(exchange)?.results ?? []))
-  const [first = [], second] = rankings
+  const [first = [], second] = useMemo(
+    () => exchanges.map((exchange) => rank(responseOf(exchange)?.results ?? [])),
+    exchanges
+  )
   return (
     <>
       {first.length > 0 && (
@@ -285,11 +237,9 @@ const Rerank = ({ initial, isShown, onOpen }: TaskProps) => {
             error={estimated.error ?? null}
             onChange={(value) => set("query", value)}
           />
-          <AreaField
-            label="Documents"
-            name="documents"
-            rows={8}
+          <DocumentsField
             value={form.documents}
+            documents={documents}
             error={estimated.error ?? null}
             hint={
               parsed.problem ??

@@ -24,8 +24,7 @@ export interface Call {
 
 /** What happened. */
 export interface Exchange {
-  /** The request as HTTP writes it, without the key. */
-  readonly sent: string
+  readonly call: Call
   /** 0: no answer arrived. */
   readonly status: number
   readonly requestId: string | undefined
@@ -33,7 +32,7 @@ export interface Exchange {
   readonly ms: number
   /** The head of the response. */
   readonly head: string
-  /** The body of the response. */
+  /** The body of the response, as it came. */
   readonly body: string
   readonly error: ApiError | undefined
 }
@@ -45,7 +44,8 @@ export class NoKey extends Error {
 
 const address = (path: string) => new URL(`api/v1${path}`, base)
 
-const describe = ({ form, json, method, path }: Call): string =>
+/** The request as HTTP writes it, without the key. */
+export const requestText = ({ call: { form, json, method, path } }: Exchange): string =>
   [
     `${method} ${address(path).pathname}${address(path).search}`,
     "authorization: Bearer …",
@@ -106,26 +106,28 @@ const pretty = (text: string): string => {
   }
 }
 
+/** The response as HTTP writes it. */
+export const responseText = ({ body, head }: Exchange): string => `${head}\n\n${pretty(body)}`
+
 /** Sends a request and reads its answer. Rejects only if there is no key, or `signal` aborts. */
 export const exchange = async (call: Call, signal?: AbortSignal): Promise<Exchange> => {
-  const sent = describe(call)
   const begun = performance.now()
-  const none = { sent, status: 0, requestId: undefined, head: "", body: "" }
+  const none = { call, status: 0, requestId: undefined, head: "", body: "" }
   try {
     const response = await fetchWithKey(call, signal)
-    const copy = response.clone()
+    const copy = response.ok ? undefined : response.clone()
     const body = await response.text()
     const ms = performance.now() - begun
     return {
-      sent,
+      call,
       status: response.status,
       requestId: response.headers.get("x-request-id") ?? undefined,
       ms,
       head: [`HTTP ${response.status}`, ...[...response.headers].map(([name, value]) => `${name}: ${value}`)].join(
         "\n"
       ),
-      body: pretty(body),
-      error: response.ok ? undefined : await errorOf(copy)
+      body,
+      error: copy && (await errorOf(copy))
     }
   } catch (error) {
     if (signal?.aborted === true || error instanceof NoKey) throw error

@@ -4,7 +4,7 @@
  */
 import { onSignOut } from "./access.ts"
 import type { Exchange } from "./exchange.ts"
-import type { Form, Task } from "./link.ts"
+import { type Form, lengthOf, type Task } from "./link.ts"
 
 export interface Entry {
   readonly id: number
@@ -20,7 +20,7 @@ const maxEntries = 100
 
 const maxJobs = 20
 
-/** The longest form that is kept, in characters of JSON. */
+/** The longest form that is kept, in characters. */
 const maxForm = 200_000
 
 const database = "model-gateway-playground"
@@ -105,7 +105,7 @@ export const list = async (): Promise<ReadonlyArray<Entry>> => {
 
 /** Keeps a run, and forgets the oldest ones. */
 export const add = async (task: Task, form: Form, { ms, status }: Exchange): Promise<void> => {
-  if (JSON.stringify(form).length > maxForm || !(await isOn())) return
+  if (lengthOf(form) > maxForm || !(await isOn())) return
   await withStore("runs", "readwrite", undefined, async (store) => {
     await settled(store.add({ at: Date.now(), task, form, status, ms }))
     const keys = await settled(store.getAllKeys())

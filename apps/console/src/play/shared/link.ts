@@ -41,11 +41,16 @@ export const formOf = (hash: string): Form | undefined => {
   }
 }
 
+/** The characters of all fields. */
+export const lengthOf = (form: Form): number => Object.values(form).reduce((sum, text) => sum + text.length, 0)
+
 /** The longest link, in characters. Mail and chat programs break longer ones. */
 export const maxLink = 16_000
 
 /** A link to a form. Undefined: it would be too long. */
 export const linkTo = (page: string, task: Task, form: Form): string | undefined => {
+  // Base64 makes it longer still.
+  if (lengthOf(form) > maxLink) return undefined
   const link = new URL(page)
   link.search = new URLSearchParams({ operation: task }).toString()
   link.hash = `form=${toBase64Url(JSON.stringify(form))}`

@@ -1,5 +1,5 @@
 /** What the request of a form would cost at most, before it is run. */
-import { useEffect, useMemo, useState } from "react"
+import { useEffect, useRef, useState } from "react"
 import type { Json } from "@model-gateway/core/unstable/CodeSamples"
 import type { Success } from "../../api/Contract.ts"
 import { ApiError, errorOf, jsonOf } from "../../api/http.ts"
@@ -43,21 +43,27 @@ const ask = async (text: string, signal: AbortSignal): Promise<Estimated> => {
   return { estimate: data, error: undefined }
 }
 
-/** Undefined `request`: there is nothing to estimate. */
+/** `request` is the same object as long as it says the same. Undefined: nothing to estimate. */
 export const useEstimate = (operation: Kind, request: Json | undefined): Estimated => {
   const { label } = useAccess()
   const [estimated, setEstimated] = useState(none)
-  const text = useMemo(
-    () => (request === undefined || label === undefined ? undefined : JSON.stringify({ operation, request })),
-    [operation, request, label]
-  )
+  /** The request that the estimate is of. */
+  const answered = useRef("")
   useEffect(() => {
-    if (text === undefined) return setEstimated(none)
+    if (request === undefined || label === undefined) {
+      answered.current = ""
+      return setEstimated(none)
+    }
     const controller = new AbortController()
     const timer = setTimeout(() => {
+      // Not before: a long request is not made to text for each key.
+      const text = JSON.stringify({ operation, request })
+      if (answered.current === text) return
       ask(text, controller.signal).then(
         (next) => {
-          if (!controller.signal.aborted) setEstimated(next)
+          if (controller.signal.aborted) return
+          answered.current = text
+          setEstimated(next)
         },
         () => {}
       )
@@ -66,6 +72,6 @@ export const useEstimate = (operation: Kind, request: Json | undefined): Estimat
       clearTimeout(timer)
       controller.abort()
     }
-  }, [text])
+  }, [operation, request, label])
   return estimated
 }

@@ -1,5 +1,5 @@
 /** Transcribes a file, a recording or a sample, and shows the words with their times. */
-import { useEffect, useRef, useState } from "react"
+import { useEffect, useMemo, useRef, useState } from "react"
 import type { Success } from "../../api/Contract.ts"
 import { SelectField, TextField } from "../../parts/Fields.tsx"
 import { Icon } from "../../parts/Icon.tsx"
@@ -106,12 +106,16 @@ const Transcription = ({ initial, isShown, onOpen }: TaskProps) => {
   const formats = model?.capabilities.audio_formats
   const format = chosen === undefined ? undefined : formatOf(chosen.file.name)
   const problem = problemOf(form, chosen?.file)
-  const estimated = useEstimate(
-    "transcription",
-    problem !== undefined || decoded?.seconds === undefined
-      ? undefined
-      : { ...optionsOf(form), seconds: decoded.seconds, ...(format === undefined ? {} : { format }) }
+  const isReady = problem === undefined
+  const seconds = decoded?.seconds
+  const request = useMemo(
+    () =>
+      isReady && seconds !== undefined
+        ? { ...optionsOf(form), seconds, ...(format === undefined ? {} : { format }) }
+        : undefined,
+    [isReady, form, seconds, format]
   )
+  const estimated = useEstimate("transcription", request)
   const start = () => {
     if (chosen === undefined) return
     const call = {

@@ -1,5 +1,5 @@
 /** Submits video jobs and follows them. */
-import { useState } from "react"
+import { useMemo, useState } from "react"
 import { AreaField, SelectField, TextField } from "../../parts/Fields.tsx"
 import { Failure } from "../Failure.tsx"
 import { FileDrop } from "../FileDrop.tsx"
@@ -208,9 +208,10 @@ const Video = ({ initial, isShown, onOpen }: TaskProps) => {
   const run = useRun("video")
   const queue = useJobs()
   const model = useVideoModel(typed.model)
-  const form = fitted(typed, model)
+  const form = useMemo(() => fitted(typed, model), [typed, model])
   const problem = problemOf(form, model)
-  const estimated = useEstimate("video", problem === undefined ? bodyOf(form) : undefined)
+  const body = useMemo(() => bodyOf(form), [form])
+  const estimated = useEstimate("video", problem === undefined ? body : undefined)
   const error = estimated.error ?? null
 
   const submit = async (next: VideoForm) => {
