@@ -191,7 +191,10 @@ export const Workbench = ({
             Cancel <kbd className="wide">Esc</kbd>
           </button>
         )}
-        <span className={isRefused && problem !== undefined ? "issue" : "said"} role="status">
+        <span
+          className={isRefused && problem !== undefined ? "issue" : isStale && !run.isRunning ? "stale" : "hint"}
+          role="status"
+        >
           {isRefused && problem !== undefined ? problem : said}
         </span>
         <span className="end">

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "react"
 import type { Success } from "../../api/Contract.ts"
 import { TextField } from "../../parts/Fields.tsx"
-import { count, credits } from "../../parts/format.ts"
+import { count, counted, credits } from "../../parts/format.ts"
 import { Icon } from "../../parts/Icon.tsx"
 import { Failure } from "../Failure.tsx"
 import { FileDrop } from "../FileDrop.tsx"
@@ -32,6 +32,13 @@ interface Input {
 }
 
 const responseOf = (exchange: Exchange) => answerOf<Response>(exchange)
+
+/** How documents were read. */
+const readAs: { readonly [F in Exclude<Format, "auto">]: string } = {
+  lines: "one on each line",
+  csv: "read as CSV",
+  jsonl: "read as JSON Lines"
+}
 
 const formatNames: { readonly [F in Format]: string } = {
   auto: "Detect the format",
@@ -241,10 +248,7 @@ const Rerank = ({ initial, isShown, onOpen }: TaskProps) => {
             value={form.documents}
             documents={documents}
             error={estimated.error ?? null}
-            hint={
-              parsed.problem ??
-              `${count(documents.length)} ${documents.length === 1 ? "document" : "documents"}, read as ${formatNames[parsed.format].toLowerCase().replace("csv", "CSV").replace("json lines", "JSON Lines")}.`
-            }
+            hint={parsed.problem ?? `${counted(documents.length, "document")}, ${readAs[parsed.format]}.`}
             onChange={(value) => set("documents", value)}
           />
           <div className="bar">

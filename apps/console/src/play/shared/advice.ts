@@ -28,7 +28,7 @@ export const isRepeatable = (status: number): boolean => [0, 429, 500, 502, 503,
 export const adviceOf = ({ issues, status }: Pick<ApiError, "status" | "issues">): string => {
   switch (status) {
     case 0:
-      return "Check that the gateway runs and that you are connected, then run the request again."
+      return "Run the request again when the gateway answers."
     case 400:
       return issues.length === 0
         ? "Change the request, then run it again."

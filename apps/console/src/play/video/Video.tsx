@@ -83,7 +83,8 @@ interface ParameterProps {
 
 const Duration = ({ error, form, model, set }: ParameterProps) => {
   const durations = model === undefined ? undefined : durationsOf(model)
-  const own = model?.default_duration === 0 ? "the model's own" : `${model?.default_duration ?? "the model's own"}`
+  const own =
+    model?.default_duration === 0 ? "chosen by the model" : `${model?.default_duration ?? "chosen by the model"}`
   return durations === undefined ? (
     <TextField
       label="Seconds"
@@ -154,7 +155,7 @@ const Parameters = (props: ParameterProps) => {
           label="Resolution"
           name="resolution"
           value={form.resolution}
-          options={options(model.supported_resolutions, "the model's own")}
+          options={options(model.supported_resolutions, "chosen by the model")}
           error={error}
           onChange={(value) => set("resolution", value)}
         />
@@ -164,7 +165,7 @@ const Parameters = (props: ParameterProps) => {
           label="Aspect ratio"
           name="aspect_ratio"
           value={form.aspect_ratio}
-          options={options(model.supported_aspect_ratios, "the model's own")}
+          options={options(model.supported_aspect_ratios, "chosen by the model")}
           error={error}
           onChange={(value) => set("aspect_ratio", value)}
         />
@@ -175,7 +176,7 @@ const Parameters = (props: ParameterProps) => {
           name="generate_audio"
           value={form.generate_audio}
           options={[
-            ["", "the model's own"],
+            ["", "chosen by the model"],
             ["yes", "with sound"],
             ["no", "without sound"]
           ]}
