@@ -196,6 +196,20 @@ describe("the commands of an operator", () => {
         data: { kind: "key_expires", threshold: 5, key_hash: hash, target: { url: "https://hooks.example" } }
       })
       expect(Named(await json("alerts", "list")).data.map((each) => each.name)).toContain(name)
+      const slack = ["--target-url", "https://hooks.example:8443/T0/other"]
+      const another = ["--threshold", "7", "--enabled", "no", "--unset", "key", ...slack]
+      expect(await json("alerts", "update", alert, ...another)).toMatchObject({
+        data: {
+          name,
+          threshold: 7,
+          enabled: false,
+          key_hash: null,
+          target: { type: "slack", url: "https://hooks.example:8443" }
+        }
+      })
+      expect(await json("alerts", "update", alert, "--key", hash.slice(0, 12), "--enabled", "yes")).toMatchObject({
+        data: { threshold: 7, enabled: true, key_hash: hash }
+      })
       expect(await json("alerts", "test", alert)).toMatchObject({ data: { type: "alert.test", status: "pending" } })
       expect(List(await json("alerts", "firings")).data).toEqual([])
       expect(await json("alerts", "delete", alert)).toEqual({ deleted: true, id: alert })
@@ -239,6 +253,7 @@ describe("the commands of an operator", () => {
       }
     }
     for (const [args, sentence] of [
+      [["alerts", "update", "a", "--target-type", "slack"], /^--target-type needs --target-url: /],
       [["keys", "update", key], /^Nothing is to be changed: use one of --name, .*--expires-at, --unset\.\n$/],
       [
         ["keys", "update", key, "--limit", "1", "--unset", "limit"],

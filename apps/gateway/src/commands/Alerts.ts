@@ -1,7 +1,9 @@
 /** `model-gateway alerts`: rules that watch the gateway, and when they fired. */
-import { type Alert, type CreateRequest, Kind, Target } from "@model-gateway/core/Alerts"
+import { type Alert, type CreateRequest, Kind, Target, type UpdateRequest } from "@model-gateway/core/Alerts"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import * as Change from "../Change.ts"
+import { UsageError } from "../Failure.ts"
 import * as Listed from "../Listed.ts"
 import * as Operator from "../Operator.ts"
 import * as Output from "../Output.ts"
@@ -99,6 +101,89 @@ const create = Operator.command(
   ])
 )
 
+const unchanged = "Default: as it is"
+
+const update = Operator.command(
+  "update",
+  {
+    id,
+    changes: {
+      name: text("name", `The new name, at most 256 characters. ${unchanged}`),
+      threshold: Flag.Finite("threshold").pipe(
+        Flag.withDescription(`When it fires, in the unit of its kind. ${unchanged}`),
+        Flag.optional
+      ),
+      "target-url": text(
+        "target-url",
+        `Where it sends: an https:// URL. Other users of the machine can see it. ${unchanged}`
+      ),
+      "target-type": Flag.Literals("target-type", Target.fields.type.literals).pipe(
+        Flag.withDescription("With --target-url: the form of the message. Default: as it is"),
+        Flag.optional
+      ),
+      window: Flag.Int("window").pipe(
+        Flag.withMetavar("seconds"),
+        Flag.withDescription(`Of failed_share: the seconds whose requests count, 60 to 86400. ${unchanged}`),
+        Flag.optional
+      ),
+      "min-requests": Flag.Int("min-requests").pipe(
+        Flag.withDescription(`Of failed_share: the fewest requests with which it fires. ${unchanged}`),
+        Flag.optional
+      ),
+      key: text("key", `Hash of the key that it watches, or its first 8 characters or more. ${unchanged}`),
+      guardrail: text("guardrail", `Id of the guardrail that it watches. ${unchanged}`),
+      model: text("model", `Model that it watches. ${unchanged}`),
+      provider: text("provider", `Of circuit_open: the provider. ${unchanged}`),
+      workspace: Operator.workspaceFlag.pipe(
+        Flag.withDescription(`Slug or id of the workspace that it watches. ${unchanged}`),
+        Flag.optional
+      ),
+      enabled: Change.yesOrNo("enabled").pipe(
+        Flag.withDescription(`Whether it is evaluated. ${unchanged}`),
+        Flag.optional
+      )
+    },
+    unset: Change.unsetFlag(["key", "guardrail", "model", "provider", "workspace"])
+  },
+  Effect.fn("alerts update")(function* ({ changes, id, unset }) {
+    const { gateway } = yield* Operator.Target
+    const workspaceId = yield* Operator.optionalWorkspaceId(changes.workspace)
+    const key = Option.isSome(changes.key) ? yield* Keys.find(changes.key.value) : undefined
+    const url = Option.getOrUndefined(changes["target-url"])
+    const former = url === undefined ? undefined : (yield* orMissing(gateway.getAlert(id))).target
+    const type = Option.getOrElse(changes["target-type"], () => (former?.type === "slack" ? "slack" : "webhook"))
+    const request: UpdateRequest = {
+      name: Option.getOrUndefined(changes.name),
+      threshold: Option.getOrUndefined(changes.threshold),
+      window_seconds: Option.getOrUndefined(changes.window),
+      min_requests: Option.getOrUndefined(changes["min-requests"]),
+      key_hash: unset.includes("key") ? null : key?.hash,
+      guardrail_id: Change.valueOf(changes.guardrail, unset.includes("guardrail")),
+      model: Change.valueOf(changes.model, unset.includes("model")),
+      provider: Change.valueOf(changes.provider, unset.includes("provider")),
+      workspace_id: unset.includes("workspace") ? null : workspaceId,
+      target: url === undefined ? undefined : { type, url },
+      enabled: Option.getOrUndefined(changes.enabled)
+    }
+    const data = yield* orMissing(gateway.updateAlert(id, request))
+    return { json: { data }, text: fields(data) }
+  }),
+  Effect.fnUntraced(function* ({ changes, unset }) {
+    yield* Change.check(changes, unset)
+    if (Option.isSome(changes["target-type"]) && Option.isNone(changes["target-url"])) {
+      return yield* new UsageError({ message: "--target-type needs --target-url: the gateway does not show the URL." })
+    }
+  })
+).pipe(
+  Command.withDescription("Change an alert. What it watches can be changed, its kind cannot"),
+  Command.withShortDescription("Change an alert"),
+  Command.withExamples([
+    { command: "model-gateway alerts update <id> --threshold 50", description: "Another bound" },
+    { command: "model-gateway alerts update <id> --enabled no", description: "Switch it off for now" },
+    { command: "model-gateway alerts update <id> --unset workspace", description: "Watch all workspaces" }
+  ])
+)
+
 const list = Operator.command(
   "list",
   {},
@@ -170,5 +255,5 @@ const firings = Operator.command(
 /** The `alerts` command. */
 export const command = Command.make("alerts").pipe(
   Command.withDescription("Manage alerts, which send a message when something needs attention"),
-  Command.withSubcommands([create, list, show, test, remove, firings])
+  Command.withSubcommands([create, list, show, update, test, remove, firings])
 )
