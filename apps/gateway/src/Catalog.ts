@@ -2,10 +2,9 @@
 import type { Offer } from "@model-gateway/offers/Offer"
 import * as Price from "@model-gateway/offers/Price"
 import type { VideoPrice } from "@model-gateway/offers/Pricing"
-import type { Settings } from "@model-gateway/server/GatewayServerConfig"
+import { type Settings, timeLimitOf } from "@model-gateway/server/GatewayServerConfig"
 import * as Setting from "@model-gateway/settings/Setting"
 import * as BuiltIn from "@model-gateway/providers/Catalog"
-import type { Duration } from "effect"
 import * as CatalogFile from "./CatalogFile.ts"
 import type { Offered, Upstream } from "./Offered.ts"
 import * as Output from "./Output.ts"
@@ -84,7 +83,7 @@ export const list = ({ offers, upstreams }: Everything, deadlines: Settings["dea
   for (const offer of offers) {
     if (offer.credential === undefined && !mentioned.has(offer.provider)) continue
     const { kind, name, pricing, provider, publicId, upstreamId } = offer
-    const limit = offer.timeLimit ?? defaultLimit(kind, deadlines)
+    const limit = timeLimitOf(offer, deadlines)
     const listed: ListedOffer = {
       upstream: provider,
       model: upstreamId,
@@ -99,17 +98,6 @@ export const list = ({ offers, upstreams }: Everything, deadlines: Settings["dea
     models.set(key, { id: publicId, kind, name: known?.name ?? name, offers: [...(known?.offers ?? []), listed] })
   }
   return [...models.values()]
-}
-
-const defaultLimit = (kind: Offer["kind"], deadlines: Settings["deadlines"]): Duration.Duration | undefined => {
-  switch (kind) {
-    case "rerank":
-      return deadlines.rerankAttempt
-    case "transcription":
-      return deadlines.transcriptionAttempt
-    case "video":
-      return undefined
-  }
 }
 
 const filterText = ({ audio, resolution }: Pick<VideoPrice, "audio" | "resolution">): string => {

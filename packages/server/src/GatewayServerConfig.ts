@@ -5,6 +5,7 @@
  * and times as `20 seconds`.
  */
 import { presets } from "@model-gateway/core/WireNames"
+import type { Offer } from "@model-gateway/offers/Offer"
 import * as Setting from "@model-gateway/settings/Setting"
 import { type Config, Context, Duration, Layer, Schema } from "effect"
 import { BasePath } from "./internal/BasePath.ts"
@@ -322,6 +323,18 @@ export type Rate = Settings["rateLimit"]
 
 /** Maximum size of the answers stored for `Idempotency-Key`. */
 export type KeptAnswers = Settings["keptAnswers"]
+
+/**
+ * The longest wait for one call of an offer: its own or, for its kind, that of the deadlines.
+ * Undefined: that of its adapter.
+ */
+export const timeLimitOf = (
+  { kind, timeLimit }: Pick<Offer, "kind" | "timeLimit">,
+  deadlines: Settings["deadlines"]
+): Duration.Duration | undefined => {
+  if (timeLimit !== undefined || kind === "video") return timeLimit
+  return kind === "rerank" ? deadlines.rerankAttempt : deadlines.transcriptionAttempt
+}
 
 /** Adds the defaults to the options. Throws a `RangeError` on a value that is not allowed. */
 export const make = (options: Options = {}): Settings => Setting.make(declarations, options)

@@ -13,15 +13,13 @@ import * as Settings from "../Settings.ts"
 import * as Storage from "../Storage.ts"
 import * as TimeFlag from "../TimeFlag.ts"
 
-const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 }
-
-const maxLifetime = 24 * 3_600_000
+const units = { s: 1000, m: 60_000, h: 3_600_000 }
 
 /** Milliseconds of a text such as `5m`. */
 const lifetimeOf = (text: string): Option.Option<number> => {
-  const [, count = "", unit = ""] = /^(\d{1,5})([smh])$/.exec(text) ?? []
-  const millis = Number(count) * (units[unit] ?? 0)
-  return millis > 0 && millis <= maxLifetime ? Option.some(millis) : Option.none()
+  const [, count = "", unit] = /^(\d{1,5})([smh])$/.exec(text) ?? []
+  const millis = unit === "s" || unit === "m" || unit === "h" ? Number(count) * units[unit] : 0
+  return millis > 0 ? Option.some(millis) : Option.none()
 }
 
 const link = Command.make(
@@ -43,7 +41,7 @@ const link = Command.make(
     ),
     lifetime: Flag.String("expires").pipe(
       Flag.withMetavar("time"),
-      Flag.filterMap(lifetimeOf, () => "Expected a time up to 24 hours, such as 30s, 5m or 1h"),
+      Flag.filterMap(lifetimeOf, () => "Expected a time such as 30s, 5m or 1h"),
       Flag.withDescription("How long the link can be used, such as 30s, 5m or 1h, up to 24 hours. Default: 5m"),
       Flag.optional
     ),
@@ -61,6 +59,11 @@ const link = Command.make(
     if (role === "admin" && input.workspaces.length > 0) {
       return yield* new UsageError({ message: "--workspace needs --role viewer or operator: an admin manages all." })
     }
+    const ConsoleLinks = yield* Effect.promise(() => import("@model-gateway/server/ConsoleLinks"))
+    const lifetime = Option.getOrElse(input.lifetime, () => ConsoleLinks.defaultLifetime)
+    if (lifetime > ConsoleLinks.maxLifetime) {
+      return yield* new UsageError({ message: `--expires is at most ${ConsoleLinks.maxLifetime / units.h} hours.` })
+    }
     const loaded = yield* LoadSettings.load(input.settings, input.config)
     const settings = yield* LoadSettings.read(loaded)
     const { basePath } = yield* loaded.read(GatewayServerConfig.config)
@@ -68,9 +71,7 @@ const link = Command.make(
     const { expiresAt, plain } = yield* Storage.withStores(
       input,
       Effect.gen(function* () {
-        const [ConsoleLinks, { WorkspaceStore }] = yield* Effect.promise(() =>
-          Promise.all([import("@model-gateway/server/ConsoleLinks"), import("@model-gateway/server/WorkspaceStore")])
-        )
+        const { WorkspaceStore } = yield* Effect.promise(() => import("@model-gateway/server/WorkspaceStore"))
         const workspaces = yield* WorkspaceStore
         const { id, organizationId } = yield* workspaces.ensureDefault({ credits: settings.initialCredits })
         const restrictedTo = yield* Effect.forEach(input.workspaces, (ref) => workspaces.get(organizationId, ref)).pipe(
@@ -84,7 +85,7 @@ const link = Command.make(
           workspaceId: restrictedTo[0]?.id ?? id,
           role,
           workspaceIds: restrictedTo.length === 0 ? null : restrictedTo.map((workspace) => workspace.id),
-          lifetime: Option.getOrElse(input.lifetime, () => ConsoleLinks.defaultLifetime),
+          lifetime,
           by: "operator"
         })
         return { plain, expiresAt: link.expiresAt }

@@ -7,7 +7,7 @@ import type { Offer } from "@model-gateway/offers/Offer"
 import { Array, Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currentCaller } from "../access/Caller.ts"
-import { GatewayServerConfig } from "../GatewayServerConfig.ts"
+import { GatewayServerConfig, timeLimitOf } from "../GatewayServerConfig.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import * as Candidate from "../routing/Candidate.ts"
 import * as RequestServices from "../http/RequestServices.ts"
@@ -124,7 +124,7 @@ const make = Effect.gen(function* () {
       catalog.all.flatMap(({ offers }) => offers),
       (offer) => {
         const [candidate] = Candidate.ofGateway<Offer>(offer)
-        const timeLimit = ProviderHealthShape.timeLimitOf(offer, deadlines)
+        const timeLimit = timeLimitOf(offer, deadlines)
         return candidate === undefined
           ? Effect.succeed(ProviderHealthShape.withoutCredential(offer, timeLimit))
           : Effect.map(router.health(candidate), (known) => ProviderHealthShape.of(offer, timeLimit, known, now))

@@ -2,7 +2,6 @@
 import type * as ProviderHealth from "@model-gateway/core/ProviderHealth"
 import type { Offer } from "@model-gateway/offers/Offer"
 import { Duration } from "effect"
-import type { Settings } from "../GatewayServerConfig.ts"
 import * as Timestamp from "../internal/Timestamp.ts"
 import type { Counted } from "./CallStatistics.ts"
 import type { EndedCall } from "./OfferHealth.ts"
@@ -31,15 +30,6 @@ const toCall = (call: EndedCall | undefined): ProviderHealth.LastCall | null =>
       }
 
 const states = { Closed: "closed", Open: "open", HalfOpen: "half_open" } as const
-
-/** The longest wait for one call of an offer. */
-export const timeLimitOf = (
-  { kind, timeLimit }: Offer,
-  deadlines: Settings["deadlines"]
-): Duration.Duration | undefined => {
-  if (timeLimit !== undefined || kind === "video") return timeLimit
-  return kind === "rerank" ? deadlines.rerankAttempt : deadlines.transcriptionAttempt
-}
 
 /** An offer with the gateway's credential. `now` is in epoch milliseconds. */
 export const of = (
