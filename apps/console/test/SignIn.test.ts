@@ -4,7 +4,7 @@ import { executable, start } from "@model-gateway/test-services/GatewayProcess"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { Browser } from "playwright-core"
+import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
 
 describe.runIf(Pages.hasBrowser)("the sign-in", () => {
@@ -52,6 +52,58 @@ describe.runIf(Pages.hasBrowser)("the sign-in", () => {
     await again.page.getByLabel("Management key").fill(key)
     await again.page.getByRole("button", { name: "Sign in", exact: true }).click()
     await again.page.getByRole("dialog").waitFor({ state: "detached" })
+  })
+
+  /** What the API answers to the owner of the management key. */
+  const ask = async (path: string, payload?: object) => {
+    const response = await fetch(new URL(`/api/v1${path}`, link), {
+      ...(payload !== undefined && { method: "POST", body: JSON.stringify(payload) }),
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" }
+    })
+    return (await response.json()) as { readonly data: { readonly id: string }; readonly key: string }
+  }
+
+  const signIn = async (page: Page, own: string) => {
+    const dialog = page.getByRole("dialog", { name: "Sign in to the console" })
+    await dialog.getByLabel("Management key").fill(own)
+    await dialog.getByRole("button", { name: "Sign in", exact: true }).click()
+    await dialog.waitFor({ state: "detached" })
+  }
+
+  it("continues what a person did when the session had ended", async () => {
+    const { context, page } = await open(new URL("/console/keys", link).href)
+    await signIn(page, key)
+    await page.getByRole("button", { name: "Create key" }).click()
+    const form = page.getByRole("dialog", { name: "Create key" })
+    await form.getByLabel("Name").fill("made after the session had ended")
+    await context.clearCookies()
+    await form.getByRole("button", { name: "Create key" }).click()
+    await form.waitFor({ state: "hidden" })
+    await signIn(page, key)
+    // The form was sent again by itself, and the key was made once.
+    expect(await page.locator(".secret code").innerText()).toMatch(/^mg_sk_\w+$/)
+    expect(await ask("/keys?search=made%20after")).toMatchObject({ total_count: 1 })
+  })
+
+  it("shows another person nothing of what the one before saw", async () => {
+    const { data: workspace } = await ask("/workspaces", { name: "Other", slug: "other" })
+    const { key: others } = await ask("/keys", {
+      name: "Reader of the other workspace",
+      workspace_id: workspace.id,
+      is_management_key: true,
+      role: "viewer",
+      workspace_ids: [workspace.id]
+    })
+    const { context, page } = await open(new URL("/console/keys", link).href)
+    await signIn(page, key)
+    await page.getByRole("cell", { name: "First key" }).waitFor()
+    await context.clearCookies()
+    await page.getByRole("link", { name: "Guardrails" }).click()
+    await signIn(page, others)
+    await page.goBack()
+    await page.getByRole("cell", { name: "Reader of the other workspace" }).waitFor()
+    expect(await page.getByRole("cell", { name: "First key" }).count()).toBe(0)
+    expect(await page.getByRole("button", { name: "Create key" }).count()).toBe(0)
   })
 
   it("says after 10 seconds that the script did not start, and no longer when it has", async () => {

@@ -250,6 +250,27 @@ describe.skipIf(!hasBrowser)("what is spent and asked for", () => {
     expect(await page.getByLabel("Status", { exact: true }).inputValue()).toBe("failed")
   })
 
+  it("dragging over bars chooses all of their hours, and Back leads to the range before", async () => {
+    const site = await visit("requests?range=24h")
+    const { page } = site
+    const box = await page.locator(".plot canvas").first().boundingBox()
+    if (box === null) throw new Error("The chart was not drawn")
+    await page.mouse.move(box.x + box.width / 2, box.y + 80)
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width / 2 + 200, box.y + 80, { steps: 4 })
+    await page.mouse.up()
+    await expect.poll(() => new URL(page.url()).searchParams.get("from")).toMatch(/T\d\d:00:00\.000Z$/)
+    const { searchParams } = new URL(page.url())
+    expect(searchParams.get("to")).toMatch(/T\d\d:00:00\.000Z$/)
+    const [from, to] = ["from", "to"].map((name) => searchParams.get(name) ?? "")
+    const [chosen] = await activity(`interval=range&from=${from}&to=${to}`)
+    await page.getByText("Drag over it to choose a time.").waitFor()
+    const chart = page.getByRole("img", { name: /^Requests per/ })
+    await expect.poll(() => chart.getAttribute("aria-label")).toContain(`${count(chosen?.requests ?? 0)} in all`)
+    await page.goBack()
+    await expect.poll(() => new URL(page.url()).search).toBe("?range=24h")
+  })
+
   it("the CSV of usage has the items of all pages of the API", async () => {
     const from = iso(startOfToday() - 30 * day)
     const site = await visit(`usage?from=${from}&group=key&interval=hour`)

@@ -29,7 +29,7 @@ export type Wanted = "signed out" | "confirm"
 
 /** What the sign-in dialog shows. */
 export interface State {
-  /** Undefined: not known yet. Null: signed out. */
+  /** Undefined: not known yet. Null: nobody was signed in. It may have ended: see `wanted`. */
   readonly session: Session | null | undefined
   /** Why the dialog is open. Undefined: it is closed. */
   readonly wanted: Wanted | undefined
@@ -71,7 +71,8 @@ export const recover = ({ status, ways }: ApiError, signal?: AbortSignal): Promi
   waiting ??= Promise.withResolvers<void>()
   // Who waits may have been aborted. The rejection then has no other observer.
   waiting.promise.catch(() => {})
-  set(status === 401 ? { wanted: "signed out", session: null, ways } : { wanted: "confirm" })
+  // The page keeps what was typed, and goes on when the person is back.
+  set(status === 401 ? { wanted: "signed out", ways } : { wanted: "confirm" })
   const { promise } = waiting
   if (signal === undefined) return promise
   return Promise.race([
@@ -146,7 +147,7 @@ export const signIn = async (
 export const cancel = (): void => {
   waiting?.reject(new ApiError("Nothing was changed", { status: 0, reason: "canceled" }))
   waiting = undefined
-  set({ wanted: state.session === null ? "signed out" : undefined })
+  set({ wanted: undefined })
 }
 
 /** Ends the session. What the page showed is gone. */

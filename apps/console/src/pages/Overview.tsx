@@ -5,7 +5,7 @@ import { Chart } from "../parts/Chart.tsx"
 import { credits, time } from "../parts/format.ts"
 import { FirstRequest } from "../parts/FirstRequest.tsx"
 import { Empty, Loaded } from "../parts/Loaded.tsx"
-import { useSetFrame } from "../shell/navigation.ts"
+import { useSetRange } from "../shell/navigation.ts"
 import { Attention } from "./overview/Attention.tsx"
 import { type Figures, useFigures } from "./overview/figures.ts"
 import { RunsOut } from "./overview/RunsOut.tsx"
@@ -15,7 +15,7 @@ import { TopKeys } from "./overview/TopKeys.tsx"
 import "./overview/overview.css"
 
 const SpendByModel = ({ figures: { interval, models, span } }: { readonly figures: Figures }) => {
-  const setFrame = useSetFrame()
+  const setRange = useSetRange()
   const times = timesOf(span, interval)
   return (
     <section className="card" aria-label="Spend by model">
@@ -32,9 +32,7 @@ const SpendByModel = ({ figures: { interval, models, span } }: { readonly figure
               times={times}
               series={seriesOf(items, { group: "model", measure: "spend", nameOf: (name) => name, times })}
               format={credits}
-              onRange={(from, to) =>
-                void setFrame({ range: undefined, from: new Date(from).toISOString(), to: new Date(to).toISOString() })
-              }
+              onRange={setRange}
             />
           )
         }

@@ -22,7 +22,7 @@ import { Empty, Loaded } from "../parts/Loaded.tsx"
 import { useGuardrailName, useKeyName, useKeys } from "../parts/names.ts"
 import { TooManyRequests } from "../parts/TooManyRequests.tsx"
 import { intervalOf } from "../shell/range.ts"
-import { usePageSearch, useScope, useSetFrame, useSetSearch } from "../shell/navigation.ts"
+import { usePageSearch, useScope, useSetRange, useSetSearch } from "../shell/navigation.ts"
 import { useWorkspaceName } from "../shell/WorkspacePicker.tsx"
 import { ActivityCsv } from "./usage/ActivityCsv.tsx"
 import { Choice } from "./usage/Choice.tsx"
@@ -92,7 +92,7 @@ const useGroupName = (group: Group | undefined): ((name: string) => string) => {
 const Usage = (): ReactNode => {
   const search = usePageSearch("usage")
   const set = useSetSearch("usage")
-  const setFrame = useSetFrame()
+  const setRange = useSetRange()
   const { range, workspace } = useScope()
   const measure = find(measures, search.measure, "spend")
   const grouped = find(groups, search.group, "model")
@@ -201,13 +201,7 @@ const Usage = (): ReactNode => {
                     times={timesOf(span, interval)}
                     series={seriesOf(items, { group, measure, nameOf, times: timesOf(span, interval) })}
                     format={formats[measure]}
-                    onRange={(from, to) =>
-                      void setFrame({
-                        range: undefined,
-                        from: new Date(from).toISOString(),
-                        to: new Date(to).toISOString()
-                      })
-                    }
+                    onRange={setRange}
                   />
                   {interval === "day" && <p className="hint">Whole UTC days.</p>}
                 </div>

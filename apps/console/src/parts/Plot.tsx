@@ -87,7 +87,11 @@ const draw = (
           (self) => {
             const { left, width } = self.select
             if (width < 4 || onRange === undefined) return
-            onRange(self.posToVal(left, "x") * 1000, self.posToVal(left + width, "x") * 1000)
+            // All of the intervals that were touched, so that the bars stay what they were.
+            const first = seconds[0] ?? 0
+            const from = Math.floor((self.posToVal(left, "x") - first) / step)
+            const to = Math.ceil((self.posToVal(left + width, "x") - first) / step)
+            onRange((first + from * step) * 1000, Math.min((first + to * step) * 1000, Date.now()))
             self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
           }
         ]

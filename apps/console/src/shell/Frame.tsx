@@ -1,9 +1,10 @@
 /** The frame of all pages: navigation, workspace, search, range, state of the service, session. */
+import { useQueryClient } from "@tanstack/react-query"
 import { Outlet, useRouterState } from "@tanstack/react-router"
-import { useEffect, useState } from "react"
+import { useEffect, useRef, useState } from "react"
 import { useSessionState } from "../api/hooks.ts"
 import { base } from "../api/http.ts"
-import { signOut } from "../api/session.ts"
+import { type Session, signOut } from "../api/session.ts"
 import { groups, pages } from "../console/pages.ts"
 import { Icon } from "../parts/Icon.tsx"
 import { FindId } from "./FindId.tsx"
@@ -87,15 +88,29 @@ const usePageTitle = (): string => {
   return entry?.[1].title ?? pages.overview.title
 }
 
+/** What one person was shown is not shown to the next one who signs in. */
+const useFreshFor = (session: Session | null | undefined) => {
+  const queries = useQueryClient()
+  const person =
+    session == null ? "" : JSON.stringify([session.kind, session.label, session.role, session.workspace_ids])
+  const before = useRef(person)
+  useEffect(() => {
+    if (person === before.current) return
+    if (before.current !== "") void queries.resetQueries()
+    before.current = person
+  }, [person, queries])
+}
+
 export const Frame = () => {
-  const { session } = useSessionState()
+  const { session, wanted } = useSessionState()
+  useFreshFor(session)
   const [drawer, setDrawer] = useState(false)
   const title = usePageTitle()
   useEffect(() => {
     document.title = `${title} · Model gateway`
   }, [title])
   return (
-    <div className="frame" data-drawer={drawer}>
+    <div className="frame" data-drawer={drawer} data-ended={wanted === "signed out"}>
       <a className="skip" href="#page">
         Skip to the page
       </a>

@@ -8,13 +8,19 @@ import { TextField } from "../parts/Fields.tsx"
 import { Problem } from "../parts/Problem.tsx"
 
 /** The ways that need nothing to be typed. */
-const Ways = ({ signIn }: { readonly signIn: (credential: { readonly proxy: true }) => Promise<void> }) => {
+const Ways = ({
+  confirms,
+  signIn
+}: {
+  readonly confirms: boolean
+  readonly signIn: (credential: { readonly proxy: true }) => Promise<void>
+}) => {
   const { session, ways } = useSessionState()
   // Who signed in elsewhere confirms there.
   const known: ReadonlyArray<Way> =
-    session?.kind === "oidc"
+    confirms && session?.kind === "oidc"
       ? [{ kind: "oidc", name: "the same account", href: "session/openid-connect" }]
-      : session?.kind === "proxy"
+      : confirms && session?.kind === "proxy"
         ? [{ kind: "proxy", user: session.label }]
         : ways
   return known.map((way) =>
@@ -59,7 +65,7 @@ const SignInForm = ({ confirms }: { readonly confirms: boolean }) => {
       }}
     >
       {problem !== undefined && error === null && <Problem what="You were not signed in" error={problem} />}
-      <Ways signIn={submit} />
+      <Ways confirms={confirms} signIn={submit} />
       <p>
         {confirms
           ? "The last sign-in was more than 15 minutes ago. Enter your management key to go on."

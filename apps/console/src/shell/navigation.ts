@@ -53,6 +53,13 @@ export const useSetFrame = () => {
   return (change: FrameSearch) => navigate({ to: ".", search: (before: object) => given({ ...before, ...change }) })
 }
 
+/** Changes the range of time to one that was chosen in a chart, in milliseconds. */
+export const useSetRange = () => {
+  const set = useSetFrame()
+  return (from: number, to: number): void =>
+    void set({ range: undefined, from: new Date(from).toISOString(), to: new Date(to).toISOString() })
+}
+
 /** Goes to a page. Range and workspace stay. */
 export const useGo = () => {
   const navigate = useNavigate()

@@ -15,7 +15,7 @@ import { type Column, Table } from "../../parts/Table.tsx"
 import { Time } from "../../parts/Time.tsx"
 import { TooManyRequests } from "../../parts/TooManyRequests.tsx"
 import { intervalOf } from "../../shell/range.ts"
-import { usePageSearch, useScope, useSetFrame, useSetSearch } from "../../shell/navigation.ts"
+import { usePageSearch, useScope, useSetRange, useSetSearch } from "../../shell/navigation.ts"
 import { CsvButton } from "./Csv.tsx"
 import { distinct, errorStatus, FilterExact } from "./Filters.tsx"
 import { LiveButton } from "./LiveButton.tsx"
@@ -51,7 +51,7 @@ const useQuery = () => {
 }
 
 const Bars = ({ refetchInterval }: { readonly refetchInterval: number | undefined }) => {
-  const setFrame = useSetFrame()
+  const setRange = useSetRange()
   const { filters, list, range } = useQuery()
   const interval = intervalOf(range)
   const span = { from: range.from, ...(range.to !== undefined && { to: range.to }) }
@@ -88,9 +88,7 @@ const Bars = ({ refetchInterval }: { readonly refetchInterval: number | undefine
               { name: "Failed, canceled or expired", values: of(({ failed_requests }) => failed_requests) }
             ]}
             format={count}
-            onRange={(from, to) =>
-              void setFrame({ range: undefined, from: new Date(from).toISOString(), to: new Date(to).toISOString() })
-            }
+            onRange={setRange}
           />
         </div>
       )}

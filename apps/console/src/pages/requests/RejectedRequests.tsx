@@ -13,7 +13,7 @@ import { useKeyName, useKeys } from "../../parts/names.ts"
 import { type Column, Table } from "../../parts/Table.tsx"
 import { Time } from "../../parts/Time.tsx"
 import { intervalOf } from "../../shell/range.ts"
-import { usePageSearch, useScope, useSetFrame, useSetSearch } from "../../shell/navigation.ts"
+import { usePageSearch, useScope, useSetRange, useSetSearch } from "../../shell/navigation.ts"
 import { CsvButton } from "./Csv.tsx"
 import { distinct, errorStatus, FilterExact } from "./Filters.tsx"
 import { LiveButton } from "./LiveButton.tsx"
@@ -75,7 +75,7 @@ const seriesOf = (rows: ReadonlyArray<Rejected>, times: ReadonlyArray<number>, i
 export const RejectedRequests = () => {
   const search = usePageSearch("requests")
   const set = useSetSearch("requests")
-  const setFrame = useSetFrame()
+  const setRange = useSetRange()
   const { range, workspace } = useScope()
   const keys = useKeys()
   const keyName = useKeyName()
@@ -151,13 +151,7 @@ export const RejectedRequests = () => {
                   times={times}
                   series={seriesOf(rows, times, interval)}
                   format={count}
-                  onRange={(from, to) =>
-                    void setFrame({
-                      range: undefined,
-                      from: new Date(from).toISOString(),
-                      to: new Date(to).toISOString()
-                    })
-                  }
+                  onRange={setRange}
                 />
                 {listed.hasNextPage && (
                   <p className="hint">Of the {count(rows.length)} newest, which are listed below.</p>
