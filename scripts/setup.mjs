@@ -7,6 +7,7 @@
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { totalmem } from "node:os"
 import { delimiter, dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { deleteStaleOutput } from "./stale-output.mjs"
@@ -15,6 +16,9 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const bin = join(root, "node_modules", ".bin")
 const stampFile = join(root, "node_modules", ".setup")
 const lockFile = join(root, ".setup.lock")
+
+/** What a container allows, or what the machine has, in bytes. */
+const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity)
 
 /**
  * The environment of every command started here: our own Node, pnpm and turbo come before the
@@ -25,6 +29,9 @@ export const env = {
   ...(process.stdout.isTTY || process.env.FORCE_COLOR ? {} : { NO_COLOR: "1" }),
   ...process.env,
   PATH: `${bin}${delimiter}${process.env.PATH ?? ""}`,
+  // The compiler and the linter are programs in Go. With more memory, they spend a fifth less CPU.
+  GOGC: "400",
+  GOMEMLIMIT: `${Math.floor(memory / 4 / 2 ** 20)}MiB`,
   TURBO_TELEMETRY_DISABLED: "1",
   TURBO_NO_UPDATE_NOTIFIER: "1",
   npm_config_update_notifier: "false"

@@ -11,18 +11,21 @@ import { env, groups, root, run, setup } from "./setup.mjs"
 
 const isRelease = process.argv.includes("--release")
 const ofRelease = ["tests/faults", "tests/hostile", "tests/operate"]
-// These have files that take minutes, which their vitest.config.ts names.
-const withSlowFiles = ["apps/gateway", "apps/sample", "packages/server", "tests/consumers", "tests/examples"]
-const selected = isRelease ? [...ofRelease, ...withSlowFiles] : ofRelease
 if (isRelease) env.SLOW_TESTS = "1"
+
+/** Whether it has files that take minutes, which its vitest.config.ts names. */
+const hasSlowFiles = (folder) => readFileSync(join(folder, "vitest.config.ts"), "utf8").includes("withSlow(")
 
 /** The folders that have tests: the root has those of the workspace as a whole. */
 const tested = [
   root,
   ...groups.flatMap((group) => readdirSync(join(root, group)).map((name) => join(root, group, name)))
-].filter(
-  (folder) => existsSync(join(folder, "vitest.config.ts")) && selected.includes(relative(root, folder)) === isRelease
-)
+]
+  .filter((folder) => existsSync(join(folder, "vitest.config.ts")))
+  .filter((folder) => {
+    const isOfRelease = ofRelease.includes(relative(root, folder))
+    return isRelease ? isOfRelease || hasSlowFiles(folder) : !isOfRelease
+  })
 
 // Delete the reports of earlier runs. turbo restores those of cached tests.
 for (const folder of tested) rmSync(join(folder, "test-results"), { recursive: true, force: true })
@@ -47,7 +50,9 @@ if (!isRelease) {
   step("lint", "oxlint", ["--quiet"])
   step("types", "turbo", ["run", "check", ...turbo, "--output-logs=errors-only"])
 }
-const filters = selected.map((folder) => `--filter=${isRelease ? "" : "!"}{./${folder}}`)
+const filters = isRelease
+  ? tested.map((folder) => `--filter={./${relative(root, folder)}}`)
+  : ofRelease.map((folder) => `--filter=!{./${folder}}`)
 step("tests", "turbo", ["run", "test", "test:workspace", ...filters, ...turbo, "--output-logs=new-only"])
 
 /**

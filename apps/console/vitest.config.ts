@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 import { project, run, withSlow } from "../../vitest.shared.ts"
 
@@ -6,6 +7,9 @@ export default defineConfig({
     ...project,
     ...run,
     ...withSlow(["test/Looks.test.ts", "test/play/Looks.test.ts"]),
+    // Two files at a time on two cores too, where vitest runs one: the tests wait for pages and for
+    // processes.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     // Browser tests wait for pages and for processes, which takes seconds where the machine is
     // busy.
     testTimeout: 120_000,

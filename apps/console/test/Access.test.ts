@@ -302,11 +302,8 @@ describe.runIf(Pages.hasBrowser)("the pages about access", () => {
     expect(await operator.page.getByRole("button", { name: "Edit", exact: true }).count()).toBe(0)
   })
 
-  it.each([
-    [360, "dark"],
-    [1440, "light"]
-  ] as const)("fits and is accessible, %i pixels wide in %s", async (width, scheme) => {
-    const site = await open("keys", gateway.managementKey, { width, scheme })
+  it("fits and is accessible on a phone", async () => {
+    const site = await open("keys", gateway.managementKey, { width: 360, scheme: "dark" })
     for (const path of ["keys", "guardrails", "workspaces", "audit?range=30d"]) {
       await site.go(`/console/${path}`)
       const found = async (what: string) => {

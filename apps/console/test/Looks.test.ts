@@ -66,6 +66,18 @@ describe.runIf(Pages.hasBrowser)("the pages of the console", () => {
       expect(site.problems.console).toEqual([])
     })
 
+    it("are accessible and fit with the details of an item", async () => {
+      const site = await open(filled, look)
+      const problems: Array<string> = []
+      for (const name of ["keys", "guardrails", "workspaces", "audit"]) {
+        await site.go(`${pathOf(name)}?range=30d`)
+        await site.page.locator("button.open").first().click()
+        await site.page.locator("dialog .facts").waitFor()
+        problems.push(...(await wrong(site, `details-${name}`)))
+      }
+      expect(problems).toEqual([])
+    })
+
     it("say what failed", async () => {
       const site = await open(filled, look)
       await site.page.route(api, (route) =>
