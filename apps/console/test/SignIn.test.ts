@@ -148,6 +148,7 @@ describe.runIf(Pages.hasBrowser)("the sign-in", () => {
     // A page that has known the session from its start.
     await page.reload()
     await expect.poll(() => page.getByText("ada", { exact: true }).count()).toBeGreaterThan(0)
+    await page.waitForLoadState("networkidle")
     await context.clearCookies()
     // The form may be over the page already, if the overview has just read again.
     await page.getByRole("link", { name: "Keys", exact: true }).dispatchEvent("click")
