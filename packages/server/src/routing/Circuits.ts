@@ -142,9 +142,10 @@ export const make = Effect.fnUntraced(function* (health: Pick<OfferHealth.OfferH
     yield* Metrics.circuitChanged(offer, transition)
     if (transition.to === "HalfOpen") return
     const isOpen = transition.to === "Open"
-    if (isOpen) health.opened(candidate, yield* Clock.currentTimeMillis)
+    const isAgain = transition.from === "HalfOpen"
+    if (isOpen) health.opened(candidate, yield* Clock.currentTimeMillis, isAgain)
     else health.closed(candidate)
-    if (isOpen && transition.from === "HalfOpen") return
+    if (isOpen && isAgain) return
     const details = annotationsOf(candidate, (yield* RequestContext.current)?.id)
     yield* isOpen
       ? LogEvent.log(
@@ -173,7 +174,10 @@ export const make = Effect.fnUntraced(function* (health: Pick<OfferHealth.OfferH
   const result: Circuits = {
     call,
     state: (candidate) =>
-      Effect.catch(circuits.state(keyOf(candidate)), (error) => Effect.as(storeFailed(error), undefined))
+      circuits.state(keyOf(candidate)).pipe(
+        Effect.tap(({ _tag }) => Effect.sync(() => _tag === "Closed" && health.closed(candidate))),
+        Effect.catch((error) => Effect.as(storeFailed(error), undefined))
+      )
   }
   return result
 })

@@ -63,8 +63,12 @@ export interface OfferHealth {
   readonly of: (candidate: Candidate) => Known | undefined
   /** Records the end of a call. `seconds` is how long it took. */
   readonly ended: (candidate: Candidate, call: EndedCall, seconds: number, isCounted: boolean) => void
-  /** Records that the circuit opened, in epoch milliseconds, unless it was open already. */
-  readonly opened: (candidate: Candidate, at: number) => void
+  /**
+   * Records that the circuit opened, in epoch milliseconds. After a failed probe (`again`), it has
+   * been open since before.
+   */
+  readonly opened: (candidate: Candidate, at: number, again: boolean) => void
+  /** Records that the circuit is closed. Another process may have closed it. */
   readonly closed: (candidate: Candidate) => void
 }
 
@@ -104,12 +108,12 @@ export const make = (used: ProviderKeyUse.Record = () => {}): OfferHealth => {
       offer.credential = credentialOf(call.outcome) ?? offer.credential
       if (isCounted) offer.calls.record(call.at, isSuccess ? seconds * 1000 : undefined)
     },
-    opened: (candidate, at) => {
+    opened: (candidate, at, again) => {
       const offer = known(candidate)
-      if (offer !== undefined) offer.openedAt ??= at
+      if (offer !== undefined && !(again && offer.openedAt !== undefined)) offer.openedAt = at
     },
     closed: (candidate) => {
-      const offer = known(candidate)
+      const offer = offers.get(keyOf(candidate))
       if (offer !== undefined) offer.openedAt = undefined
     }
   }

@@ -451,6 +451,44 @@ describe("Router", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("says since when a circuit is open, also if another process has closed it meanwhile", () =>
+    Effect.gen(function* () {
+      const store = yield* Layer.build(CircuitBreaker.layerStoreMemory())
+      const settings = GatewayServerConfig.layer({ circuits: { failures: 2, openFor: Duration.seconds(10) } })
+      const routerOf = Layer.build(
+        Layer.fresh(Router.layer.pipe(Layer.provide(Layer.succeedContext(store)), Layer.provide(settings)))
+      )
+      const [own, other] = [yield* routerOf, yield* routerOf]
+      const [candidate] = upstream.flatMap(Candidate.ofGateway)
+      if (candidate === undefined) throw new Error("no candidate")
+      const answer = (router: typeof own, result: Effect.Effect<string, ProviderError>) =>
+        Effect.exit(Effect.provide(call(upstream, result), router))
+      const openedAt = Effect.flatMap(Router.Router, ({ health }) => health(candidate)).pipe(
+        Effect.map(({ known }) => known?.openedAt),
+        Effect.provide(own)
+      )
+      const down = fail(new Unavailable({}))
+      yield* answer(own, down)
+      yield* answer(own, down)
+      const first = yield* openedAt
+      expect(first).toBeDefined()
+      yield* TestClock.adjust("10 seconds")
+      yield* answer(other, Effect.succeed("back"))
+      yield* TestClock.adjust("1 hour")
+      yield* answer(own, down)
+      yield* answer(own, down)
+      expect(yield* openedAt).toBe((first ?? 0) + 3_610_000)
+
+      // The other process closes and opens it. This one cannot know since when.
+      yield* TestClock.adjust("10 seconds")
+      yield* answer(other, Effect.succeed("back"))
+      expect(yield* openedAt).toBeUndefined()
+      yield* answer(other, down)
+      yield* answer(other, down)
+      expect(yield* openedAt).toBeUndefined()
+    })
+  )
+
   it.effect("opens the circuit of an upstream that does not answer in time", () =>
     Effect.gen(function* () {
       yield* Effect.repeat(timesOut(upstream), { times: 1 })
