@@ -76,6 +76,7 @@ import * as Reload from "./Reload.ts"
 import * as RateLimiterStore from "./storage/memory/RateLimiterStore.ts"
 import * as AccessLog from "./requests/AccessLog.ts"
 import * as AuditLog from "./audit/AuditLog.ts"
+import * as FirstKeys from "./audit/FirstKeys.ts"
 import * as RejectedRequests from "./requests/RejectedRequests.ts"
 import * as RerankHandlers from "./operations/RerankHandlers.ts"
 import * as Admission from "./admission/Admission.ts"
@@ -245,7 +246,7 @@ const counters = (url: RedisOptions["redisUrl"]) =>
  * must be migrated.
  */
 export const layerStoresSql = Layer.mergeAll(
-  WorkspaceStore.layerSql,
+  WorkspaceStore.layerSql.pipe(Layer.provide(FirstKeys.layer)),
   GuardrailStore.layerSql,
   KeyResponses.layerSql,
   Idempotency.layerSql,

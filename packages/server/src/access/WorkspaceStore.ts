@@ -12,6 +12,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Credits from "../accounting/Credits.ts"
 import type { Key } from "./Key.ts"
 import type { GeneratedKey } from "./KeyFormat.ts"
+import { KeyRecord } from "./KeyRecord.ts"
 import { KeyStore } from "./KeyStore.ts"
 import * as Permission from "./Permission.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
@@ -168,6 +169,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const random = yield* SecureRandom
   const keys = yield* KeyStore
+  const record = yield* KeyRecord
   const credits = Credits.make(sql, random)
 
   const find = Effect.fnUntraced(function* (id: string) {
@@ -333,15 +335,17 @@ export const make = Effect.gen(function* () {
 
   // Without a user: the account that runs a service is no person, and the management key may name
   // the user of each key that it creates.
+  const createFirst = (key: Parameters<typeof keys.create>[0]) => Effect.tap(keys.create(key), ({ key }) => record(key))
+
   const createManagementKey = ({ id: workspaceId, organizationId }: Workspace, generated?: GeneratedKey) =>
-    keys.create({ organizationId, workspaceId, name: "First management key", isManagement: true, generated })
+    createFirst({ organizationId, workspaceId, name: "First management key", isManagement: true, generated })
 
   const bootstrap = Effect.fn("WorkspaceStore.bootstrap")(
     function* (options?: BootstrapOptions) {
       const { isFirst, workspace } = yield* begin(options)
       if (!isFirst) return null
       const management = yield* createManagementKey(workspace)
-      const ordinary = yield* keys.create({
+      const ordinary = yield* createFirst({
         organizationId: workspace.organizationId,
         workspaceId: workspace.id,
         name: "First key",

@@ -115,7 +115,13 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
       yield* remove(`/console/sessions/${session.id}`)
       yield* remove("/console/sessions")
 
-      const { data } = yield* audit("?limit=1000")
+      const recorded = (yield* audit("?limit=1000")).data
+      const [managing, ...firstKeys] = recorded.filter(({ actor }) => actor === "gateway").toReversed()
+      expect([managing, ...firstKeys]).toMatchObject([
+        { action: "createKey", address: null, after: { name: "First management key", is_management_key: true } },
+        { action: "createKey", address: null, after: { name: "First key", is_management_key: false } }
+      ])
+      const data = recorded.filter(({ actor }) => actor !== "gateway")
       const changing = all.filter(
         ({ access, method, role }) => access === "management key" && role !== "viewer" && method !== "GET"
       )
@@ -123,11 +129,10 @@ it.layer(layer(), { excludeTestServices: true })("GET /audit", (it) => {
       const names = changing.map(({ name }) => name).filter((name) => name !== "createByokKey")
       expect(data.map(({ action }) => action).toSorted()).toEqual(names.toSorted())
 
-      const [managing] = yield* sql`SELECT hash, label FROM keys WHERE name = 'First management key'`
       for (const entry of data) {
         expect(entry).toMatchObject({
-          actor: managing?.["hash"],
-          actor_label: managing?.["label"],
+          actor: managing?.target_id,
+          actor_label: managing?.after?.["label"],
           actor_role: "admin",
           address: "127.0.0.1"
         })
