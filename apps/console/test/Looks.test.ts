@@ -2,11 +2,30 @@
 // list of 10,000 rows.
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+import * as Api from "@model-gateway/test-filled/Api"
 import * as Pages from "@model-gateway/test-filled/Browser"
 import { type Empty, type Filled, startEmpty, startFilled } from "@model-gateway/test-filled/Filled"
 import { pageNames } from "../src/console/pages.ts"
 
 const api = "**/console/api/**"
+
+/** One that fires, and one that does not. The filling has none. */
+const createAlerts = async ({ known, managementKey, origin }: Filled) => {
+  const api = Api.connect(origin)
+  const target = { type: "webhook", url: `https://localhost:${known.receiverPort}/ok` }
+  const alerts = [
+    { name: "Credits of Support", kind: "credits_left", threshold: 20, workspace_id: known.workspaces.support },
+    { name: "Budget of Production", kind: "budget_used", threshold: 1, guardrail_id: known.guardrails.production }
+  ]
+  try {
+    for (const alert of alerts) {
+      const { status } = await api.send("POST", "/alerts", { key: managementKey, body: { ...alert, target } })
+      expect(status).toBe(201)
+    }
+  } finally {
+    api.close()
+  }
+}
 
 describe.runIf(Pages.hasBrowser)("the pages of the console", () => {
   let browser: Browser
@@ -14,6 +33,7 @@ describe.runIf(Pages.hasBrowser)("the pages of the console", () => {
   let empty: Empty
   beforeAll(async () => {
     ;[browser, filled, empty] = await Promise.all([Pages.launch(), startFilled(), startEmpty()])
+    await createAlerts(filled)
   })
   afterAll(async () => {
     await browser.close()
@@ -27,7 +47,12 @@ describe.runIf(Pages.hasBrowser)("the pages of the console", () => {
     return site
   }
 
-  const pathOf = (name: string): string => (name === "overview" ? "/console/" : `/console/${name}`)
+  /** Every page, and the second views of two of them. */
+  const views: ReadonlyArray<readonly [name: string, path: string]> = [
+    ...pageNames.map((name) => [name, name === "overview" ? "/console/" : `/console/${name}`] as const),
+    ["requests-rejected", "/console/requests?view=rejected"],
+    ["alerts-firings", "/console/alerts?view=firings"]
+  ]
 
   /** Waits until the page has read what it shows. */
   const isRead = async ({ page }: Pages.Site) => {
@@ -48,8 +73,8 @@ describe.runIf(Pages.hasBrowser)("the pages of the console", () => {
   /** What is wrong with the pages in a state. */
   const inAll = async (site: Pages.Site, state: string, isThere: () => Promise<unknown>) => {
     const problems: Array<string> = []
-    for (const name of pageNames) {
-      await site.go(pathOf(name))
+    for (const [name, path] of views) {
+      await site.go(path)
       await isThere()
       problems.push(...(await wrong(site, `${state}-${name}`)))
     }

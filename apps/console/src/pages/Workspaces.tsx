@@ -96,15 +96,9 @@ const Workspaces = (): ReactNode => {
                 {
                   key: "name",
                   title: "Name",
-                  width: "minmax(11rem, 1.5fr)",
+                  width: "minmax(8rem, 1.5fr)",
                   cell: ({ name }) => name,
                   sort: ({ name }) => name
-                },
-                {
-                  key: "slug",
-                  title: "Slug",
-                  width: "minmax(9rem, 1fr)",
-                  cell: ({ slug }) => <code>{slug}</code>
                 },
                 {
                   key: "credits",
@@ -138,6 +132,12 @@ const Workspaces = (): ReactNode => {
                   width: "5rem",
                   align: "right",
                   cell: ({ id }) => <KeyCount workspace={id} />
+                },
+                {
+                  key: "slug",
+                  title: "Slug",
+                  width: "minmax(9rem, 1fr)",
+                  cell: ({ slug }) => <code>{slug}</code>
                 }
               ]}
             />
