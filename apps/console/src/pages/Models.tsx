@@ -27,7 +27,7 @@ const columns: ReadonlyArray<Column<Offer>> = [
     key: "model",
     title: "Model",
     width: "minmax(13rem, 2fr)",
-    cell: ({ model }) => <span title={model.name}>{model.id}</span>,
+    cell: ({ model }) => <span title={`${model.id}: ${model.name}`}>{model.id}</span>,
     sort: ({ model }) => model.id
   },
   {
@@ -57,7 +57,7 @@ const columns: ReadonlyArray<Column<Offer>> = [
   {
     key: "price",
     title: "Price, credits",
-    width: "minmax(10.5rem, 1fr)",
+    width: "minmax(11.5rem, 1fr)",
     align: "right",
     cell: ({ endpoint, varies }) => endpoint !== undefined && <Price endpoint={endpoint} varies={varies} />,
     sort: sortablePrice

@@ -37,11 +37,11 @@ export const CircuitDetail = ({ circuit }: Pick<Health, "circuit">) => {
   )
 }
 
-export const CircuitBadge = ({ circuit, credential }: Pick<Health, "circuit" | "credential">) => {
+export const CircuitBadge = ({ circuit, credential, windows }: Pick<Health, "circuit" | "credential" | "windows">) => {
   if (credential === "missing") return <Badge tone="quiet">No credential</Badge>
   switch (circuit.state) {
     case "closed":
-      return <Badge tone="good">Working</Badge>
+      return windows["1d"].calls === 0 ? <Badge tone="quiet">Not called yet</Badge> : <Badge tone="good">Working</Badge>
     case "half_open":
       return <Badge tone="warning">Trying again</Badge>
     case "open":
