@@ -95,7 +95,7 @@ describe.runIf(Pages.hasBrowser)("the pages of the console", () => {
       const site = await open(filled, look)
       const problems: Array<string> = []
       for (const name of ["keys", "guardrails", "workspaces", "audit"]) {
-        await site.go(`${pathOf(name)}?range=30d`)
+        await site.go(`/console/${name}?range=30d`)
         await site.page.locator("button.open").first().click()
         await site.page.locator("dialog .facts").waitFor()
         problems.push(...(await wrong(site, `details-${name}`)))
