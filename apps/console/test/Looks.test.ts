@@ -100,6 +100,15 @@ describe.runIf(Pages.hasBrowser)("the pages of the console", () => {
         await site.page.locator("dialog .facts").waitFor()
         problems.push(...(await wrong(site, `details-${name}`)))
       }
+      for (const [name, id] of [
+        ["models", "acme%2Fveo"],
+        ["providers", "berlin"]
+      ] as const) {
+        await site.go(`${pathOf(name)}?id=${id}`)
+        await site.page.locator("dialog[open]").waitFor()
+        await isRead(site)
+        problems.push(...(await wrong(site, `details-${name}`)))
+      }
       expect(problems).toEqual([])
     })
 

@@ -318,27 +318,4 @@ describe.runIf(Pages.hasBrowser)("the console's pages of routing and delivery", 
     await other.page.getByRole("link", { name: "Usage", exact: true }).click()
     await other.page.getByRole("dialog", { name: "Sign in to the console" }).waitFor()
   })
-
-  it("are accessible and do not overflow on a phone", async () => {
-    const site = await open("models", gateway.managementKey, { width: 360, scheme: "dark" })
-    for (const path of [
-      "models",
-      "models?id=acme%2Fveo",
-      "providers",
-      "providers?id=berlin",
-      "videos?range=30d",
-      "webhooks",
-      "destinations",
-      "provider-keys",
-      "alerts",
-      "system"
-    ]) {
-      await site.go(`/console/${path}`)
-      await site.page.getByRole("heading", { level: 1, includeHidden: true }).waitFor()
-      await site.page.locator(".loaded").first().waitFor()
-      expect([path, await Pages.overflow(site.page)]).toEqual([path, []])
-      expect([path, await site.axe()]).toEqual([path, []])
-    }
-    expect(site.problems).toEqual({ console: [], policy: [], foreign: [] })
-  })
 })
