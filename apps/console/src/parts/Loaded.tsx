@@ -52,7 +52,7 @@ export const Loaded = <A,>({
             ? "Below is what was read before."
             : value.error instanceof ApiError && value.error.status === 0
               ? "The other pages need the gateway, too. This page stays as it is until it answers."
-              : "Only this could not be read. The rest of the console does not depend on it."}
+              : "The rest of the console does not depend on it."}
         </p>
       </Problem>
     )}
