@@ -36,6 +36,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import * as Background from "../internal/Background.ts"
+import * as EventLoopTurn from "../internal/EventLoopTurn.ts"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { type End, type Ended, LedgerStore } from "./LedgerStore.ts"
@@ -207,6 +208,13 @@ export const make = Effect.gen(function* () {
    * reservations whose settle or release failed.
    */
   const underWay = new Set<string>()
+  const inThisTurn = EventLoopTurn.counter()
+
+  /**
+   * Whether no other request needs the next commit. A request that ends without waiting is never
+   * under way together with another one, but under load others come in its turn of the event loop.
+   */
+  const isAlone = () => underWay.size <= 1 && inThisTurn.count() <= 1
 
   const reserveOn = (
     request: ReserveRequest,
@@ -215,7 +223,7 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<Reserved, InsufficientCredits | StorageError> => {
     const { id, payer } = request
     const reservation = toWrite(request, owner.id, now, day)
-    return Effect.matchEffect(ledger.reserve(reservation, underWay.size <= 1), {
+    return Effect.matchEffect(ledger.reserve(reservation, isAlone()), {
       onSuccess: (written) => Effect.succeed({ ...written, id, workspaceId: payer.workspaceId }),
       onFailure: (error) => {
         if (error._tag !== "ReservationRefused") return Effect.fail(fromSql("Accounting.reserve", error))
@@ -229,7 +237,10 @@ export const make = Effect.gen(function* () {
   const reserve = (request: ReserveRequest) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       if (request.amount < 0) return Effect.die(new RangeError("The amount to reserve must not be negative"))
-      if (request.jobId === undefined) underWay.add(request.id)
+      if (request.jobId === undefined) {
+        underWay.add(request.id)
+        inThisTurn.add()
+      }
       return Effect.onError(reserveOn(request, now, Periods.startOfDay(now)), () => ended(request.id))
     }).pipe(Effect.uninterruptible)
 
@@ -246,7 +257,7 @@ export const make = Effect.gen(function* () {
         )
 
   const end = (request: Omit<End, "isAlone">, { answer, event }: EndRows = {}) =>
-    Effect.tap(ledger.end({ ...request, answer, event, isAlone: underWay.size <= 1 }), ({ bytesOfKey }) =>
+    Effect.tap(ledger.end({ ...request, answer, event, isAlone: isAlone() }), ({ bytesOfKey }) =>
       answer === undefined ? Effect.void : sql.afterCommit(answer.stored(bytesOfKey))
     )
 

@@ -409,6 +409,38 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("lets requests share a commit that begin in one turn of the event loop, although none waits", () =>
+    Effect.gen(function* () {
+      const ledger = yield* LedgerStore
+      const alone: Array<boolean> = []
+      const accounting = yield* Effect.provideService(make, LedgerStore, {
+        ...ledger,
+        reserve: (_, isAlone) => {
+          alone.push(isAlone)
+          return Effect.succeed({ amount: micro(10), reservedAt: 0 })
+        },
+        end: ({ isAlone }) => {
+          alone.push(isAlone)
+          return Effect.succeed({ settlement: "done", charged: undefined, bytesOfKey: undefined })
+        }
+      })
+      const { payer } = yield* payerWith(1000)
+      const serve = (id: string) =>
+        Effect.flatMap(reserve(id, payer, 10), (reserved) => accounting.settle(reserved, outcome(1))).pipe(
+          Effect.provideService(Accounting, accounting)
+        )
+      const nextTurn = Effect.callback<void>((resume) => {
+        setImmediate(() => setImmediate(() => resume(Effect.void)))
+      })
+      yield* nextTurn
+      yield* serve("gen-1")
+      yield* serve("gen-2")
+      yield* nextTurn
+      yield* serve("gen-3")
+      expect(alone).toEqual([true, true, false, false, true, true])
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("adds credits, and distinguishes an unknown workspace from an overflow", () =>
     Effect.gen(function* () {
       const accounting = yield* Accounting
