@@ -301,20 +301,4 @@ describe.runIf(Pages.hasBrowser)("the pages about access", () => {
     await button(operator.page, "Add credits").waitFor()
     expect(await operator.page.getByRole("button", { name: "Edit", exact: true }).count()).toBe(0)
   })
-
-  it("fits and is accessible on a phone", async () => {
-    const site = await open("keys", gateway.managementKey, { width: 360, scheme: "dark" })
-    for (const path of ["keys", "guardrails", "workspaces", "audit?range=30d"]) {
-      await site.go(`/console/${path}`)
-      const found = async (what: string) => {
-        expect([what, await Pages.overflow(site.page), await site.axe()]).toEqual([what, [], []])
-      }
-      await site.page.locator("button.open").first().waitFor()
-      await found(path)
-      await site.page.locator("button.open").first().click()
-      await site.page.locator("dialog .facts").waitFor()
-      await found(`${path}, details`)
-    }
-    expect(site.problems).toEqual({ console: [], policy: [], foreign: [] })
-  })
 })

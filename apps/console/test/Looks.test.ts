@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import * as Api from "@model-gateway/test-filled/Api"
 import * as Pages from "@model-gateway/test-filled/Browser"
 import { type Empty, type Filled, startEmpty, startFilled } from "@model-gateway/test-filled/Filled"
-import { pageNames } from "../src/console/pages.ts"
+import { isRead, openDetails, views } from "./views.ts"
 
 const api = "**/console/api/**"
 
@@ -40,97 +40,73 @@ describe.runIf(Pages.hasBrowser)("the pages of the console", () => {
     await Promise.all([filled.stop(), empty.stop()])
   })
 
-  const open = async (gateway: Empty, [width, scheme]: (typeof Pages.looks)[number]) => {
-    const site = await Pages.open(browser, gateway.origin, { width, scheme })
+  const open = async (gateway: Empty) => {
+    const site = await Pages.open(browser, gateway.origin)
     onTestFinished(() => site.close())
     await site.signIn(gateway.managementKey)
     return site
   }
 
-  /** Every page, and the second views of two of them. */
-  const views: ReadonlyArray<readonly [name: string, path: string]> = [
-    ...pageNames.map((name) => [name, name === "overview" ? "/console/" : `/console/${name}`] as const),
-    ["requests-rejected", "/console/requests?view=rejected"],
-    ["alerts-firings", "/console/alerts?view=firings"]
-  ]
+  const looks = Pages.looksOf(360, 768, 1440)
 
-  /** Waits until the page has read what it shows. */
-  const isRead = async ({ page }: Pages.Site) => {
-    await page.locator("main h1").waitFor()
-    // The code of charts is read after their figures.
-    const waiting = page.locator(".skeleton, [aria-busy='true'], .plot:not(:has(canvas))")
-    await expect.poll(() => waiting.count(), { timeout: 60_000 }).toBe(0)
-  }
-
-  /** Takes a picture of the page, and returns what is wrong with it. */
-  const wrong = async (site: Pages.Site, name: string): Promise<ReadonlyArray<string>> => {
-    await site.shoot(name)
-    const { foreign, policy } = site.problems
-    const problems = [...(await site.axe()), ...(await Pages.overflow(site.page)), ...policy, ...foreign]
-    return problems.map((problem) => `${name}: ${problem}`)
-  }
-
-  /** What is wrong with the pages in a state. */
-  const inAll = async (site: Pages.Site, state: string, isThere: () => Promise<unknown>) => {
+  /** What is wrong with the pages in a state, in all looks. */
+  const wrong = async (site: Pages.Site, state: string, isThere: () => Promise<unknown>) => {
     const problems: Array<string> = []
     for (const [name, path] of views) {
       await site.go(path)
       await isThere()
-      problems.push(...(await wrong(site, `${state}-${name}`)))
+      problems.push(...(await site.wrongIn(looks, `${state}-${name}`)))
     }
-    return problems
+    return [...problems, ...site.problems.policy, ...site.problems.foreign]
   }
 
-  describe.each(Pages.looks)("%i pixels wide in %s", (...look) => {
-    it.each([
-      ["full", () => filled],
-      ["empty", () => empty]
-    ] as const)("are accessible and fit when they are %s", async (state, gateway) => {
-      const site = await open(gateway(), look)
-      expect(await inAll(site, state, () => isRead(site))).toEqual([])
-      expect(site.problems.console).toEqual([])
-    })
+  it.each([
+    ["full", () => filled],
+    ["empty", () => empty]
+  ] as const)("are accessible and fit when they are %s", async (state, gateway) => {
+    const site = await open(gateway())
+    expect(await wrong(site, state, () => isRead(site))).toEqual([])
+    expect(site.problems.console).toEqual([])
+  })
 
-    it("are accessible and fit with the details of an item", async () => {
-      const site = await open(filled, look)
-      const problems: Array<string> = []
-      for (const name of ["keys", "guardrails", "workspaces", "audit"]) {
-        await site.go(`/console/${name}?range=30d`)
-        await site.page.locator("button.open").first().click()
-        await site.page.locator("dialog .facts").waitFor()
-        problems.push(...(await wrong(site, `details-${name}`)))
-      }
-      for (const [name, id] of [
-        ["models", "acme%2Fveo"],
-        ["providers", "berlin"]
-      ] as const) {
-        await site.go(`${pathOf(name)}?id=${id}`)
-        await site.page.locator("dialog[open]").waitFor()
-        await isRead(site)
-        problems.push(...(await wrong(site, `details-${name}`)))
-      }
-      expect(problems).toEqual([])
-    })
+  it("are accessible and fit with the details of an item", async () => {
+    const site = await open(filled)
+    const problems: Array<string> = []
+    for (const name of ["keys", "guardrails", "workspaces", "audit"]) {
+      await openDetails(site, name)
+      problems.push(...(await site.wrongIn(looks, `details-${name}`)))
+    }
+    for (const [name, id] of [
+      ["models", "acme%2Fveo"],
+      ["providers", "berlin"]
+    ] as const) {
+      await site.go(`/console/${name}?id=${id}`)
+      await site.page.locator("dialog[open]").waitFor()
+      await isRead(site)
+      problems.push(...(await site.wrongIn(looks, `details-${name}`)))
+    }
+    expect(problems).toEqual([])
+    expect(site.problems).toEqual({ console: [], policy: [], foreign: [] })
+  })
 
-    it("say what failed", async () => {
-      const site = await open(filled, look)
-      await site.page.route(api, (route) =>
-        route.fulfill({ status: 500, json: { error: { code: 500, message: "internal server error" } } })
-      )
-      const sentence = site.page.locator("main").getByText("internal server error").first()
-      expect(await inAll(site, "failing", () => sentence.waitFor())).toEqual([])
-    })
+  it("say what failed", async () => {
+    const site = await open(filled)
+    await site.page.route(api, (route) =>
+      route.fulfill({ status: 500, json: { error: { code: 500, message: "internal server error" } } })
+    )
+    const sentence = site.page.locator("main").getByText("internal server error").first()
+    expect(await wrong(site, "failing", () => sentence.waitFor())).toEqual([])
+  })
 
-    it("show rows that wait while they read", async () => {
-      const site = await open(filled, look)
-      // No answer ever comes.
-      await site.page.route(api, () => {})
-      expect(await inAll(site, "loading", () => site.page.locator(".skeleton").first().waitFor())).toEqual([])
-    })
+  it("show rows that wait while they read", async () => {
+    const site = await open(filled)
+    // No answer ever comes.
+    await site.page.route(api, () => {})
+    expect(await wrong(site, "loading", () => site.page.locator(".skeleton").first().waitFor())).toEqual([])
   })
 
   it("scroll 10,000 rows without a task above 50 ms", async () => {
-    const site = await open(filled, [1440, "light"])
+    const site = await open(filled)
     await site.page.route("**/console/api/generations?*", async (route) => {
       const answer = await route.fetch()
       const { data: some } = (await answer.json()) as { readonly data: ReadonlyArray<object> }

@@ -52,7 +52,7 @@ export const ConsoleSession = Schema.Struct({
   address: Schema.String,
   /** When it began. */
   created_at: Timestamp,
-  /** Its last request, up to a minute early. */
+  /** When its last request came. May be a minute too early. */
   last_used_at: Timestamp,
   /** When it ends if there is no further request. */
   expires_at: Timestamp,
@@ -200,7 +200,7 @@ export const endConsoleSessionsEndpoint = Operation.endpoint(endConsoleSessionsO
 export type Failure = Operation.ErrorOf<typeof listConsoleSessionsOperation> | ClientError
 
 /**
- * Lists who is signed in to the console, those first who used it last.
+ * Lists the sessions of the console, the most recently used first.
  *
  * @category calls
  * @since 0.1.0
@@ -210,7 +210,7 @@ export const listConsoleSessions: Effect.Effect<ListResponse, Failure, GatewayCl
 )
 
 /**
- * Ends a session of the console. Who had it has to sign in again. Afterwards it is a 404.
+ * Ends a session of the console. The person has to sign in again. Afterwards it is a 404.
  *
  * @category calls
  * @since 0.1.0

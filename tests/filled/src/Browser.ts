@@ -23,10 +23,12 @@ export type Width = keyof typeof windows
 
 export type Scheme = "light" | "dark"
 
-/** Every width in both themes, for `it.each`. */
-export const looks: ReadonlyArray<readonly [width: Width, scheme: Scheme]> = ([360, 768, 1440] as const).flatMap(
-  (width) => (["light", "dark"] as const).map((scheme) => [width, scheme] as const)
-)
+/** How a page can look. */
+export type Look = readonly [width: Width, scheme: Scheme]
+
+/** These widths in both themes. */
+export const looksOf = (...widths: ReadonlyArray<Width>): ReadonlyArray<Look> =>
+  widths.flatMap((width) => (["light", "dark"] as const).map((scheme) => [width, scheme] as const))
 
 /** What a page did that it must not do. The lists grow. */
 export interface Problems {
@@ -145,8 +147,12 @@ export interface Site {
   readonly signIn: (key: string) => Promise<void>
   /** The problems that axe finds. */
   readonly axe: () => Promise<ReadonlyArray<string>>
-  /** Keeps a picture of the whole page in `test-results/screenshots` of the package, and returns its path. */
-  readonly shoot: (name: string) => Promise<string>
+  /**
+   * What is wrong with the page as it is, in these looks: what axe finds, and what does not fit.
+   * With `SCREENSHOTS` in the environment, keeps a picture of each in `test-results/screenshots` of
+   * the package.
+   */
+  readonly wrongIn: (looks: ReadonlyArray<Look>, name: string) => Promise<ReadonlyArray<string>>
   readonly close: () => Promise<void>
 }
 
@@ -166,6 +172,24 @@ export const open = async (
   profile.setDefaultTimeout(60_000)
   const page = await profile.newPage()
   const problems = await watch(page, origin)
+  const axe = async () => {
+    await Axe.loadAxe(page)
+    return Axe.findings(page)
+  }
+
+  const look = async ([width, scheme]: Look) => {
+    await page.setViewportSize(windows[width])
+    await page.emulateMedia({ colorScheme: scheme })
+    // Charts and long tables are drawn again.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+  }
+
+  const shoot = async (name: string) => {
+    const folder = "test-results/screenshots"
+    mkdirSync(folder, { recursive: true })
+    await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+  }
+
   return {
     page,
     problems,
@@ -179,16 +203,16 @@ export const open = async (
       })
       if (!response.ok()) throw new Error(`The session did not start: ${response.status()} ${await response.text()}`)
     },
-    axe: async () => {
-      await Axe.loadAxe(page)
-      return Axe.findings(page)
-    },
-    shoot: async (name) => {
-      const folder = "test-results/screenshots"
-      mkdirSync(folder, { recursive: true })
-      const path = join(folder, `${name}-${scheme}-${width}.png`)
-      await page.screenshot({ path, fullPage: true })
-      return path
+    axe,
+    wrongIn: async (looks, name) => {
+      const found: Array<string> = []
+      for (const [width, scheme] of looks) {
+        await look([width, scheme])
+        const full = `${name}-${scheme}-${width}`
+        if (process.env["SCREENSHOTS"] !== undefined) await shoot(full)
+        found.push(...[...(await axe()), ...(await overflow(page))].map((text) => `${full}: ${text}`))
+      }
+      return found
     },
     close: () => profile.close()
   }

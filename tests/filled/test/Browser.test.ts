@@ -59,18 +59,20 @@ describe.runIf(Pages.hasBrowser)("the browser of the tests", () => {
     expect(Math.max(...tasks)).toBeGreaterThan(100)
   })
 
-  it.each(Pages.looks)("signs in to the console with a key, %i pixels wide in %s", async (width, scheme) => {
-    const site = await open({ width, scheme })
-    await site.go("/console/")
-    await site.page.getByLabel("Management key").fill(gateway.managementKey)
-    await site.page.getByRole("button", { name: "Sign in", exact: true }).click()
-    await site.page.getByRole("dialog").waitFor({ state: "hidden" })
-    await site.page.getByRole("heading", { level: 1 }).waitFor()
-    await site.shoot("console")
-    expect(await Pages.placesOf(site.page, gateway.managementKey)).toEqual([])
-    expect(await Pages.overflow(site.page)).toEqual([])
-    expect([site.problems.policy, site.problems.foreign]).toEqual([[], []])
-  })
+  it.each(Pages.looksOf(360, 768, 1440))(
+    "signs in to the console with a key, %i pixels wide in %s",
+    async (width, scheme) => {
+      const site = await open({ width, scheme })
+      await site.go("/console/")
+      await site.page.getByLabel("Management key").fill(gateway.managementKey)
+      await site.page.getByRole("button", { name: "Sign in", exact: true }).click()
+      await site.page.getByRole("dialog").waitFor({ state: "hidden" })
+      await site.page.getByRole("heading", { level: 1 }).waitFor()
+      expect(await Pages.placesOf(site.page, gateway.managementKey)).toEqual([])
+      expect(await Pages.overflow(site.page)).toEqual([])
+      expect([site.problems.policy, site.problems.foreign]).toEqual([[], []])
+    }
+  )
 
   it.each([
     ["Playground", "/play"],

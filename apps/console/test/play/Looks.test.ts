@@ -29,13 +29,16 @@ describe.runIf(Pages.hasBrowser)("the playground", () => {
     await page.getByRole("button", { name: "Sign out" }).waitFor()
   }
 
-  it.each(Pages.looks)("is accessible and fits, %i pixels wide in %s", async (width, scheme) => {
-    const site = await open({ width, scheme })
+  it.each([
+    ["side by side", [1440]],
+    ["in tabs", [360, 768]]
+  ] as const)("is accessible and fits with its parts %s", async (_, widths) => {
+    const [width] = widths
+    const site = await open({ width })
     const { page } = site
     const problems: Array<string> = []
     const look = async (name: string) => {
-      await site.shoot(`play-${name}`)
-      problems.push(...[...(await site.axe()), ...(await Pages.overflow(page))].map((text) => `${name}: ${text}`))
+      problems.push(...(await site.wrongIn(Pages.looksOf(...widths), `play-${name}`)))
     }
     const go = (task: string) => page.getByRole("navigation").getByRole("link", { name: task }).click()
     /** On narrow screens, the parts of a task are tabs. */

@@ -123,7 +123,7 @@ const sessions = Operator.command(
       SESSION: ({ id }) => id
     })
   })
-).pipe(Command.withDescription("List who is signed in to the console, at most 1,000, those first who used it last"))
+).pipe(Command.withDescription("List the sessions of the console, the most recently used first, at most 1,000"))
 
 const end = Operator.command(
   "end",
@@ -148,7 +148,7 @@ const end = Operator.command(
       : Effect.void
 ).pipe(
   Command.withDescription(
-    "End a session of the console, or all. Who had it has to sign in again, and can: delete or disable a key that should not"
+    "End one session of the console, or all of them. The person can sign in again: to prevent that, disable or delete the key"
   ),
   Command.withShortDescription("End sessions of the console")
 )

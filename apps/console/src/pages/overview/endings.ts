@@ -62,7 +62,7 @@ interface Limit {
   readonly resetsAt: number | undefined
 }
 
-/** A limit of 0 is no budget: it forbids to spend. */
+/** A limit of 0 is no budget: it forbids spending. */
 const limitEnding = ({ kind, id, left, limit, name, perDay, resetsAt }: Limit, now: number): ReadonlyArray<Ending> => {
   if (limit === null || limit === 0 || left === null) return []
   const at = left <= 0 ? 0 : perDay === undefined || perDay === 0 ? Infinity : outAt(left, perDay, now)

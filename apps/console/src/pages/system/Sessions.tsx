@@ -29,7 +29,7 @@ const EndDialog = ({ onClose, session }: { readonly session: Session; readonly o
       onClose={onClose}
     >
       <p>
-        {session.is_current ? "This is your session. You" : "Who has it"} must sign in again. Disable or delete a key
+        {session.is_current ? "This is your session. You" : "The person"} must sign in again. Disable or delete a key
         that should not sign in any more.
       </p>
     </FormDialog>
