@@ -131,6 +131,9 @@ describe.skipIf(!hasBrowser)("what is spent and asked for", () => {
     // In a workspace, only its own are listed.
     await site.page.getByLabel("Workspace").selectOption("Support")
     await expect.poll(() => list.getByRole("link").allTextContents()).toEqual(["Support"])
+    await site.page.getByLabel("Workspace").selectOption("All workspaces")
+    await expect.poll(() => list.count()).toBe(5)
+    expect(new URL(site.page.url()).searchParams.has("workspace")).toBe(false)
   })
 
   it("a model has the same color in every range", async () => {
@@ -228,14 +231,13 @@ describe.skipIf(!hasBrowser)("what is spent and asked for", () => {
   })
 
   it("filters of requests stay in the URL, and the CSV has all that they select", async () => {
-    const site = await visit("requests?range=30d")
+    const from = iso(startOfToday() - 29 * day)
+    const site = await visit(`requests?from=${from}`)
     const { page } = site
     await page.getByLabel("Status", { exact: true }).selectOption("failed")
     await page.getByLabel("Error status").fill("502")
     await page.keyboard.press("Enter")
-    const expected = await list<PaidRequest>(
-      `generations?status=failed&error_status=502&from=${iso(Date.now() - 30 * day)}`
-    )
+    const expected = await list<PaidRequest>(`generations?status=failed&error_status=502&from=${from}`)
     const table = page.getByRole("table", { name: "Paid requests" })
     const rows = () => table.getAttribute("aria-rowcount")
     await expect.poll(rows).toBe(String(expected.length + 1))
@@ -269,6 +271,9 @@ describe.skipIf(!hasBrowser)("what is spent and asked for", () => {
     await expect.poll(() => chart.getAttribute("aria-label")).toContain(`${count(chosen?.requests ?? 0)} in all`)
     await page.goBack()
     await expect.poll(() => new URL(page.url()).search).toBe("?range=24h")
+    await page.goForward()
+    await page.getByLabel("Range of time").selectOption("Last 7 days")
+    await expect.poll(() => new URL(page.url()).search).toBe("?range=7d")
   })
 
   it("the CSV of usage has the items of all pages of the API", async () => {

@@ -152,7 +152,7 @@ const AuditLog = () => {
                 search.id !== undefined
                   ? "No other change in this range."
                   : isFiltered
-                    ? "No change of this choice was made in the range."
+                    ? "No entry matches these filters in the range."
                     : "No change was made in the range."
               }
             >

@@ -79,7 +79,7 @@ const Workspaces = (): ReactNode => {
       <Loaded value={workspaces} what="The workspaces" rows={6}>
         {() =>
           rows.length === 0 ? (
-            <Empty title="You see no workspace of this choice.">
+            <Empty title="There is no such workspace, or you may not see it.">
               <button type="button" onClick={() => void set({ workspace: undefined })}>
                 Show all workspaces
               </button>

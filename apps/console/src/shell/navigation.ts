@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router"
 import { useMemo } from "react"
 import { type PageName, pages } from "../console/pages.ts"
 import { type FrameSearch, type Range, rangeOf } from "./range.ts"
-import { frameSearch, given } from "./search.ts"
+import { changed, frameSearch, given } from "./search.ts"
 
 /** The parameters of a page and those of the frame. */
 export type SearchOf<Name extends PageName> = ReturnType<(typeof pages)[Name]["search"]> & FrameSearch
@@ -43,14 +43,14 @@ export const useSetSearch = <Name extends PageName>(_page: Name) => {
     navigate({
       to: ".",
       replace,
-      search: (before: object) => given({ ...before, ...change })
+      search: (before: object) => changed(before, change)
     })
 }
 
 /** Changes the range of time or the workspace. What is undefined leaves the URL. */
 export const useSetFrame = () => {
   const navigate = useNavigate()
-  return (change: FrameSearch) => navigate({ to: ".", search: (before: object) => given({ ...before, ...change }) })
+  return (change: FrameSearch) => navigate({ to: ".", search: (before: object) => changed(before, change) })
 }
 
 /** Changes the range of time to one that was chosen in a chart, in milliseconds. */

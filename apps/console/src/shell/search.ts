@@ -22,6 +22,15 @@ const time = (value: unknown): string | undefined => {
 export const given = <A extends object>(values: A): A =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== "")) as A
 
+/**
+ * The parameters after a change. What is left out of them stays in the URL if it belongs to the
+ * frame, so a parameter that goes is there, as undefined.
+ */
+export const changed = (before: object, change: object): object => ({
+  ...before,
+  ...Object.fromEntries(Object.entries(change).map(([name, value]) => [name, value === "" ? undefined : value]))
+})
+
 export const frameSearch = (raw: Raw): FrameSearch =>
   given({
     range: rangeNames.find((name): name is RangeName => name === raw["range"]),

@@ -41,7 +41,7 @@ const Created = ({ of }: { readonly of: Key }) => {
           )
         </>
       )}
-      {of.creator_user_id !== null && <>, user {of.creator_user_id}</>}
+      {of.creator_user_id !== null && <>, whose user is {of.creator_user_id}</>}
       {entry === undefined && data !== undefined && <span className="hint"> (not in the audit log)</span>}
     </>
   )

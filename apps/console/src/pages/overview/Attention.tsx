@@ -110,6 +110,7 @@ const useFailedDeliveries = () => {
 
 export const Attention = () => {
   const workspaceName = useWorkspaceName()
+  const { workspace } = useScope()
   const now = Date.now()
   const health = useHealth()
   const deliveries = useFailedDeliveries()
@@ -152,7 +153,8 @@ export const Attention = () => {
       }
     ]
   })
-  const reserved = abandoned.data?.data.length ?? 0
+  const reserved =
+    abandoned.data?.data.filter(({ workspace_id }) => workspace === undefined || workspace_id === workspace).length ?? 0
   const matters: ReadonlyArray<Matter> = [
     ...parts,
     ...(health.data === undefined ? [] : providerMatters(health.data)),

@@ -3,7 +3,10 @@ import { count, time } from "../../parts/format.ts"
 import { Time } from "../../parts/Time.tsx"
 import type { Provider } from "./states.ts"
 
-/** Such as `down for 2 of 2 models since 2026-11-20 22:30:05 UTC (3 min ago)`. */
+/**
+ * Such as `down for 2 of 2 models since 2026-11-20 22:30:05 UTC (3 min ago)`. `or earlier`: no call
+ * succeeded since the gateway started.
+ */
 export const Down = ({ provider: { endpoints, mayBeLonger, since, stopped } }: { readonly provider: Provider }) => (
   <>
     down for {count(stopped.length)} of {count(endpoints.length)} {endpoints.length === 1 ? "model" : "models"}
@@ -12,8 +15,7 @@ export const Down = ({ provider: { endpoints, mayBeLonger, since, stopped } }: {
     ) : (
       <>
         {" "}
-        since {mayBeLonger && "at least "}
-        {time(since)} UTC (<Time at={since} ago />)
+        since {time(since)} UTC{mayBeLonger && " or earlier"} (<Time at={since} ago />)
       </>
     )}
   </>

@@ -192,7 +192,7 @@ export const ProviderDetails = ({
           <span className="hint">Credential: {credentialOf(provider).word}</span>
           <span className="end">
             <PageLink page="requests" search={{ provider: id }}>
-              Requests at this provider
+              Requests that ended at this provider
             </PageLink>
           </span>
         </p>
