@@ -23,7 +23,7 @@ describe("the fields of filter rules", () => {
     expect(readPaused && JSON.parse(toJson(readPaused))).toEqual(paused)
   })
 
-  it("are none without groups", () => {
+  it("are an empty text without groups", () => {
     expect(rulesOf("")).toEqual({ isEnabled: true, groups: [] })
     expect(toJson({ isEnabled: true, groups: [] })).toBe("")
   })

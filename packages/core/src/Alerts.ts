@@ -126,7 +126,7 @@ export const CreateRequest = Schema.Struct({
   /** Of `failed_share`: the seconds before now whose requests count: 60 to 86400. Default: 300. */
   window_seconds: Schema.optionalKey(windowSeconds),
   /**
-   * Of `failed_share`: it fires only if so many requests are counted: 1 to 2000. Default: 20. Only the
+   * Of `failed_share`: the fewest requests with which it fires, 1 to 2000. Default: 20. Only the
    * newest 2,000 requests of the window count, of all workspaces and models together.
    */
   min_requests: Schema.optionalKey(minRequests),

@@ -45,8 +45,8 @@ export const AuditEntry = Schema.Struct({
   /** The network address of the caller. Null: the command line, on the machine of the database. */
   address: orNull,
   /**
-   * The operation, such as `updateKey`, or what is no operation: `signIn`, `signOut`, `refuseSignIn`
-   * and `createConsoleLink`. Of refused sign-ins, only the first 10 of an hour are recorded.
+   * The operation, such as `updateKey`, or `signIn`, `signOut`, `refuseSignIn` or
+   * `createConsoleLink`, which are no operations. Of refused sign-ins, only the first 10 of an hour are recorded.
    */
   action: Schema.String,
   /**

@@ -219,8 +219,8 @@ export const endConsoleSession = (id: string): Effect.Effect<EndResponse, Failur
   call(endConsoleSessionOperation, { params: { id } })
 
 /**
- * Ends all sessions of the console, also that of the caller. One-time links that were not used still
- * sign in.
+ * Ends all sessions of the console, also that of the caller. One-time links that were not used
+ * still sign in.
  *
  * @category calls
  * @since 0.1.0

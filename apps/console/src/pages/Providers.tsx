@@ -20,7 +20,7 @@ const spans = [
   ["1d", "24 hours", 86_400_000]
 ] as const
 
-/** Those that the process has run for, and in place of all longer ones, the time since its start. */
+/** The spans that the process has run for. The time since its start replaces all longer ones. */
 const spansSince = (start: string) => {
   const age = Date.now() - Date.parse(start)
   const whole = spans.filter(([, , length]) => length <= age)

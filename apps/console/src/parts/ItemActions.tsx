@@ -1,4 +1,4 @@
-/** What can be done with an item: edit, switch on and off, test, delete. What is not given is not offered. */
+/** The actions of an item: edit, switch on and off, test, delete. Only those that are given show. */
 import { type ReactNode, useState } from "react"
 import { DeleteDialog } from "./FormDialog.tsx"
 import { Problem } from "./Problem.tsx"

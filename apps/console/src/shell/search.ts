@@ -23,8 +23,8 @@ export const given = <A extends object>(values: A): A =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== "")) as A
 
 /**
- * The parameters after a change. What is left out of them stays in the URL if it belongs to the
- * frame, so a parameter that goes is there, as undefined.
+ * The parameters after a change. The router keeps those of the frame that are missing, so a removed
+ * parameter is undefined instead.
  */
 export const changed = (before: object, change: object): object => ({
   ...before,

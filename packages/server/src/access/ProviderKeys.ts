@@ -326,7 +326,7 @@ export const make = Effect.gen(function* () {
     }, mapSqlError("ProviderKeys.credentialOf")),
     used: Effect.fn("ProviderKeys.used")(
       function* (uses: ReadonlyMap<string, Use>) {
-        // All processes lock the rows in one order, so that they do not wait for each other in a circle.
+        // All processes lock the rows in one order, which prevents deadlocks.
         const sorted = [...uses].toSorted(([one], [other]) => (one < other ? -1 : 1))
         for (const [id, { at, outcome, status = null }] of sorted) {
           yield* sql`UPDATE provider_keys SET used_at = ${at}, outcome = ${outcome}, outcome_status = ${status}

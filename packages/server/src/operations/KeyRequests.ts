@@ -13,7 +13,7 @@ export const invalidField = (path: string, message: string) => invalid([{ path, 
 
 export const missing = () => new NotFound({ error: { message: `${phrases[404]}: there is no such key` } })
 
-/** A key of the organization, whoever sees it. */
+/** A key of the organization, also of a workspace that the caller may not see. */
 export const found = (keys: KeyStore["Service"], organizationId: string, hash: string) =>
   orUnavailable(keys.get(organizationId, hash)).pipe(Effect.catchTag("KeyNotFound", () => Effect.fail(missing())))
 

@@ -53,7 +53,7 @@ const Shown = Schema.fromJsonString(
   })
 )
 
-/** What the page is told about the session of its cookie. */
+/** The answer of GET `/console/session` for the cookie. */
 export const shownOf = (options?: Parameters<typeof page>[1]) =>
   Effect.map(page("/console/session", options), ({ status, text }) => ({
     status,

@@ -2,6 +2,7 @@
 import { useState } from "react"
 import { AreaField, CheckField, issueOf } from "../../parts/Fields.tsx"
 import { Icon } from "../../parts/Icon.tsx"
+import { Select } from "../../parts/Select.tsx"
 import {
   fields,
   type Group,
@@ -19,33 +20,6 @@ import {
 } from "./rules.ts"
 import "./rules.css"
 
-const Select = <Value extends string>({
-  label,
-  onChange,
-  options,
-  value
-}: {
-  readonly label: string
-  readonly value: Value
-  readonly options: ReadonlyArray<readonly [value: Value, label: string]>
-  readonly onChange: (value: Value) => void
-}) => (
-  <select
-    aria-label={label}
-    value={value}
-    onChange={({ target }) => {
-      const chosen = options.find(([option]) => option === target.value)
-      if (chosen !== undefined) onChange(chosen[0])
-    }}
-  >
-    {options.map(([option, text]) => (
-      <option key={option} value={option}>
-        {text}
-      </option>
-    ))}
-  </select>
-)
-
 const RuleFields = ({
   name,
   onChange,
@@ -60,13 +34,13 @@ const RuleFields = ({
 }) => (
   <li className="rule">
     <Select
-      label={`Field, ${name}`}
+      aria-label={`Field, ${name}`}
       value={rule.field}
       options={fields}
       onChange={(field) => onChange(withField(rule, field))}
     />
     <Select
-      label={`Comparison, ${name}`}
+      aria-label={`Comparison, ${name}`}
       value={rule.operator}
       options={operatorsOf(rule.field)}
       onChange={(operator) => onChange({ ...rule, operator })}
@@ -108,7 +82,7 @@ const GroupFields = ({
     <legend>{number === 1 ? "Send an event that matches" : "Or an event that matches"}</legend>
     {rules.length > 1 && (
       <Select
-        label={`Which rules of group ${number}`}
+        aria-label={`Which rules of group ${number}`}
         value={logic}
         options={[
           ["and", "all of these rules"],

@@ -1,6 +1,6 @@
 /**
- * The documents as text. A browser lays out the text of a field again for each key and pastes a long
- * one in a third of a second, so a long text is shown as the list of its documents.
+ * The documents as text. A browser lays out the text of a field again for each key and pastes a
+ * long one in a third of a second, so a long text is shown as the list of its documents.
  */
 import { type ClipboardEvent, useState } from "react"
 import { AreaField, issueOf } from "../../parts/Fields.tsx"
