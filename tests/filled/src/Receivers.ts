@@ -1,6 +1,6 @@
 /**
- * A receiver of webhooks and of broadcast events with TLS. `/ok` accepts what arrives, and
- * `/failing` answers 500.
+ * A receiver of webhooks and of broadcast events with TLS. `/ok` accepts what arrives, `/gone`
+ * answers 410, and `/failing` 500.
  *
  * The database of a filled gateway has its address, so every copy starts it at the same port:
  * several processes can listen there.
@@ -19,6 +19,11 @@ export const environment = {
   MODEL_GATEWAY_OUTBOUND_EXEMPT_HOSTS: "localhost"
 }
 
+const statuses = new Map([
+  ["/ok", 204],
+  ["/gone", 410]
+])
+
 export interface Receivers {
   readonly port: number
   readonly close: () => Promise<void>
@@ -29,7 +34,7 @@ export const startReceivers = async (port: number): Promise<Receivers> => {
   const certificate = { cert: readFileSync(fixture("receiver.crt")), key: readFileSync(fixture("receiver.key")) }
   const server = createServer(certificate, (request, response) => {
     request.resume()
-    request.on("end", () => response.writeHead(request.url === "/ok" ? 204 : 500).end())
+    request.on("end", () => response.writeHead(statuses.get(request.url ?? "") ?? 500).end())
   })
   server.listen({ host: "127.0.0.1", port, reusePort: process.platform === "linux" })
   await once(server, "listening")
