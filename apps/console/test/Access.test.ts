@@ -276,6 +276,17 @@ describe.runIf(Pages.hasBrowser)("the pages about access", () => {
     await page.getByRole("dialog", { name: "old-mobile" }).waitFor()
   })
 
+  it("narrows the audit log to a management key by its name", async () => {
+    const { page } = await open("audit?range=30d")
+    const who = page.getByLabel("Who", { exact: true })
+    await who.selectOption({ label: "Command line" })
+    await page.getByText("No entry matches these filters in the range.").waitFor()
+    await who.selectOption({ label: "First management key" })
+    await page.getByRole("row").filter({ hasText: "Created a destination" }).first().waitFor()
+    const { data } = await api<{ data: ReadonlyArray<{ actor: string }> }>("/audit?limit=1&action=createDestination")
+    expect(new URL(page.url()).searchParams.get("actor")).toBe(data[0]?.actor)
+  })
+
   it("saves the changes of the filter as CSV", async () => {
     const { page } = await open("audit?range=30d&action=updateKey")
     const [file] = await Promise.all([page.waitForEvent("download"), button(page, "CSV").click()])

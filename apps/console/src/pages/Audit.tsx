@@ -17,6 +17,7 @@ import { usePageSearch, useScope, useSetFrame, useSetSearch } from "../shell/nav
 import { actions, actionText } from "./audit/actions.ts"
 import { type Entry, summaryOf } from "./audit/difference.ts"
 import { EntryDetails } from "./audit/EntryDetails.tsx"
+import { FilterActor } from "./audit/FilterActor.tsx"
 import { Target, useTargetName } from "./audit/Target.tsx"
 import "./audit/audit.css"
 
@@ -119,12 +120,7 @@ const AuditLog = () => {
           value={search.action}
           onChange={(action) => void set({ action })}
         />
-        <FilterText
-          label="Who: the hash of a management key, or operator for the command line"
-          placeholder="Who: hash, or operator"
-          value={search.actor}
-          onChange={(actor) => void set({ actor }, { replace: true })}
-        />
+        <FilterActor entries={rows} value={search.actor} onChange={(actor) => void set({ actor })} />
         <FilterText
           label="Target: the hash of a key or another id"
           placeholder="Target: hash or id"

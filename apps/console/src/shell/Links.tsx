@@ -44,9 +44,15 @@ export const ChangesLink = ({ target }: { readonly target: string }) => {
   )
 }
 
-/** Who made a change: a key, the command line, or the gateway itself. */
+/** Who makes changes without a key. */
+export const actorsWithoutKey: ReadonlyMap<string, string> = new Map([
+  ["operator", "Command line"],
+  ["gateway", "The gateway"]
+])
+
+/** Who made a change: a key, the command line, or the gateway itself. Null: the gateway. */
 export const Actor = ({ actor, label }: { readonly actor: string | null; readonly label?: string | undefined }) => {
-  if (actor === null || actor === "gateway") return "The gateway"
-  if (actor === "operator") return "Command line"
+  const name = actorsWithoutKey.get(actor ?? "gateway")
+  if (actor === null || name !== undefined) return name
   return /^[0-9a-f]{64}$/.test(actor) ? <KeyLink hash={actor} /> : (label ?? actor)
 }
