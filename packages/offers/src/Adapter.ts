@@ -141,10 +141,12 @@ export const withDataPolicy = (offers: Offers, dataPolicy: DataPolicy | undefine
  * @example
  * ```ts
  * import * as Adapter from "@model-gateway/offers/Adapter"
- * import * as Cohere from "@model-gateway/providers/Cohere"
+ *
+ * // `Cohere.adapter` of `@model-gateway/providers`
+ * declare const cohere: Adapter.Adapter
  *
  * // From COHERE_API_KEY and COHERE_BASE_URL
- * const offers = Adapter.offersConfig(Cohere.adapter)
+ * const offers = Adapter.offersConfig(cohere)
  * ```
  *
  * @category configuration

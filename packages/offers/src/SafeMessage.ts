@@ -36,8 +36,9 @@ const lowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) =>
  * import { Redacted } from "effect"
  * import * as SafeMessage from "@model-gateway/offers/SafeMessage"
  *
- * SafeMessage.withoutSecrets("no model for q9Lm2xTz", [Redacted.make("q9Lm2xTzV7")]) // "no model
- * for <redacted>"
+ * const key = Redacted.make("q9Lm2xTzV7")
+ *
+ * SafeMessage.withoutSecrets("no model for q9Lm2xTz", [key]) // "no model for <redacted>"
  * ```
  *
  * @category converting
