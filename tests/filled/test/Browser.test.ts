@@ -82,7 +82,7 @@ describe.runIf(Pages.hasBrowser)("the browser of the tests", () => {
     await site.go("/docs")
     await site.page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click()
     await site.page.waitForURL(gateway.origin + path)
-    await site.page.locator("h1").first().waitFor()
+    await site.page.getByRole("heading").first().waitFor()
     expect(site.problems.policy).toEqual([])
   })
 

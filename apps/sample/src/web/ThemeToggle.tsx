@@ -34,9 +34,10 @@ export const ThemeToggle = () => {
     }
   }, [theme])
   const other = (theme ?? system) === "dark" ? "light" : "dark"
+  const name = other === "dark" ? "Dark theme" : "Light theme"
   return (
-    <button type="button" className="quiet" onClick={() => setTheme(other)}>
-      <span aria-hidden="true">{other === "dark" ? "☾" : "☀"}</span> {other === "dark" ? "Dark theme" : "Light theme"}
+    <button type="button" className="quiet" aria-label={name} title={name} onClick={() => setTheme(other)}>
+      {other === "dark" ? "☾" : "☀"} <span className="words">{name}</span>
     </button>
   )
 }
