@@ -110,7 +110,9 @@ const noneKnown = {
   providerKeys: [],
   destinations: [],
   emptyWorkspaces: [],
-  deliveries: []
+  deliveries: [],
+  alerts: [],
+  sessions: []
 }
 
 export interface Cost {
@@ -155,14 +157,13 @@ export const measure = async (names: ReadonlyArray<string>, main?: string): Prom
     for (const operation of operations) {
       const takesJson = operation.bodies.some(({ contentType }) => contentType === "application/json")
       if (!takesJson || (names.length > 0 && !names.includes(operation.name))) continue
-      const managed = /\/(keys|guardrails|workspaces)/.test(operation.path) && !operation.path.endsWith("/ephemeral")
       const path = operation.path
         .replace("{hash}", known.keyHashes[0] ?? "")
         .replace("{id}", operation.path.includes("guardrails") ? (known.guardrails[0] ?? "") : known.workspace)
+      const key = operation.access === "management key" ? gateway.managementKey : gateway.apiKey
       for (const [place, around] of Object.entries(places(operation))) {
         for (const [family, text] of Object.entries(families)) {
           const body = Buffer.from(around(text))
-          const key = managed ? gateway.managementKey : gateway.apiKey
           const { stall, status } = await costOf(gateway, operation.method, path, key, body)
           costs.push({ operation: operation.name, place, family, status, stall })
           if (gateway.ended() !== undefined) return costs.toSorted(costliestFirst)

@@ -127,7 +127,8 @@ const issuesOf = (kind: Alerts.Kind, settings: Settings): ReadonlyArray<Issue> =
   const [first] = needs
   const given = needs.filter(has)
   if (first !== undefined && given.length !== 1) {
-    issues.push({ path: given[1] ?? first, message: `Expected one of ${needs.join(" and ")}: the kind is ${kind}` })
+    const expected = needs.length === 1 ? "Expected a value" : `Expected one of ${needs.join(" and ")}`
+    issues.push({ path: given[1] ?? first, message: `${expected}: the kind is ${kind}` })
   }
   return issues
 }

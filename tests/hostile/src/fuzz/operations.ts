@@ -3,7 +3,8 @@
  * change here.
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
-import * as OpenApi from "effect/http-api/OpenApi"
+import * as Contract from "@model-gateway/core/Operation"
+import { HttpApi, OpenApi } from "effect/http-api"
 import { entriesOf, fieldOf } from "../client.ts"
 
 export interface Body {
@@ -24,6 +25,8 @@ export interface Operation {
   readonly method: string
   /** The full path, with parameters as `{name}`. */
   readonly path: string
+  /** Undefined: it needs no key. */
+  readonly access: Contract.Access | undefined
   readonly query: ReadonlyArray<Parameter>
   readonly headers: ReadonlyArray<string>
   readonly bodies: ReadonlyArray<Body>
@@ -51,6 +54,15 @@ const partial = (path: string): ReadonlyArray<number> => (path.endsWith("/conten
 
 const document: unknown = OpenApi.fromApi(GatewayApi)
 
+/** Which key an operation takes. The document says it only in words. */
+const accesses = new Map<string, Contract.Access | undefined>()
+HttpApi.reflect(GatewayApi, {
+  onGroup: () => {},
+  onEndpoint: ({ endpoint, group }) => {
+    accesses.set(`${group.identifier}.${endpoint.identifier}`, Contract.of(endpoint)?.access)
+  }
+})
+
 export const operations: ReadonlyArray<Operation> = entriesOf(fieldOf(document, "paths")).flatMap(([path, item]) =>
   entriesOf(item)
     .filter(([method]) => methods.includes(method))
@@ -58,6 +70,7 @@ export const operations: ReadonlyArray<Operation> = entriesOf(fieldOf(document, 
       name: String(fieldOf(operation, "operationId")),
       method: method.toUpperCase(),
       path,
+      access: accesses.get(String(fieldOf(operation, "operationId"))),
       query: parametersIn(operation, "query"),
       headers: parametersIn(operation, "header").map(({ name }) => name),
       bodies: entriesOf(fieldOf(operation, "requestBody", "content")).map(([contentType, content]) => ({

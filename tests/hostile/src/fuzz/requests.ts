@@ -34,13 +34,12 @@ const headerText = (text: string): string => text.replace(/[^\x20-\x7e\x80-\xff]
 
 const pathText = (text: string): string => encodeURIComponent(text.toWellFormed())
 
-const manages = /\/(keys|guardrails|workspaces|byok|destinations|generations|activity|credits|webhooks)/
-
-const keyFor = (random: Random.Random, { path }: Operation, isPlain: boolean): KeyKind => {
-  const managed = manages.test(path) && !path.endsWith("/ephemeral")
-  if (isPlain) return managed ? "management" : "ordinary"
+const keyFor = (random: Random.Random, { access }: Operation, isPlain: boolean): KeyKind => {
+  if (access === "management key" && isPlain) return "management"
+  if (isPlain) return "ordinary"
   if (random.chance(0.15)) return random.pick(keyKinds)
-  return managed ? "management" : random.chance(0.8) ? "ordinary" : random.pick(["ephemeral", "limit 0"])
+  if (access === "management key" || (access === "any key" && random.chance(0.3))) return "management"
+  return random.chance(0.8) ? "ordinary" : random.pick(["ephemeral", "limit 0"])
 }
 
 const parameterOf = (random: Random.Random, operation: Operation, name: string, known: Known): string => {
@@ -54,6 +53,8 @@ const parameterOf = (random: Random.Random, operation: Operation, name: string, 
   if (path.includes("/byok/")) return random.pickOr(known.providerKeys, "-")
   if (path.includes("/destinations/")) return random.pickOr(known.destinations, "-")
   if (path.includes("/deliveries/")) return random.pickOr(known.deliveries, "-")
+  if (path.includes("/alerts/")) return random.pickOr(known.alerts, "-")
+  if (path.includes("/sessions/")) return random.pickOr(known.sessions, "-")
   if (method === "DELETE") return random.pickOr(known.emptyWorkspaces, known.workspace)
   return known.workspace
 }

@@ -20,6 +20,9 @@ export interface Known {
   /** Workspaces without keys, which can be deleted. */
   readonly emptyWorkspaces: ReadonlyArray<string>
   readonly deliveries: ReadonlyArray<string>
+  readonly alerts: ReadonlyArray<string>
+  /** Sessions of the console. */
+  readonly sessions: ReadonlyArray<string>
 }
 
 /** A host that the fuzzed gateway may send webhooks to. Nothing listens there. */
@@ -98,6 +101,11 @@ const known = (random: Random, operation: string, name: string, world: Known, is
       return Array.from({ length: 1 + random.below(3) }, () => random.pickOr(world.keyHashes, "0".repeat(64)))
     case "workspace_id":
       return world.workspace
+    case "kind":
+      // Other kinds of alert need fields that the schema does not require.
+      return isPlain && operation.endsWith("Alert") ? "failed_share" : undefined
+    case "threshold":
+      return random.pick([0.5, 1, 5])
     case "order":
     case "only":
     case "ignore":

@@ -45,6 +45,13 @@ const destination = {
   config: { endpoint: "https://collector.invalid/v1/traces" }
 }
 
+const alert = {
+  name: "hostile",
+  kind: "credits_left",
+  threshold: 0,
+  target: { type: "webhook", url: "https://alerts.invalid/hook" }
+}
+
 /**
  * Makes the objects. `isExempt` states whether the gateway may send webhooks to {@link exemptHost}:
  * only then are there deliveries.
@@ -111,6 +118,20 @@ export const make = async (gateway: Gateway, isExempt = false): Promise<World> =
       const slug = `fuzz-${++workspacesMade}`
       return textOf(await manage("POST", "/workspaces", { name: "Fuzz", slug }), "data", "id")
     })
+  const sessions = async () => {
+    const answers = await sample(4, () =>
+      ask(gateway.origin, {
+        method: "POST",
+        path: "/console/session",
+        headers: { origin: gateway.origin, "x-model-gateway-console": "1" },
+        body: { key: gateway.managementKey }
+      })
+    )
+    const refused = answers.find(({ status }) => status !== 200)
+    if (refused !== undefined) throw new Error(`A session of the console did not start: ${refused.status}`)
+    const all = entriesOf(fieldOf(await manage("GET", "/console/sessions"), "data"))
+    return all.map(([, session]) => textOf(session, "id"))
+  }
   const makeKnown = async (): Promise<Known> => ({
     workspace: gateway.workspace,
     videos,
@@ -123,6 +144,8 @@ export const make = async (gateway: Gateway, isExempt = false): Promise<World> =
     providerKeys: await refill("/byok", { provider: "cohere", key: "not-a-real-key" }),
     destinations: await refill("/observability/destinations", destination),
     emptyWorkspaces: await emptyWorkspaces(),
+    alerts: await refill("/alerts", { ...alert, workspace_id: gateway.workspace }),
+    sessions: await sessions(),
     deliveries
   })
   let known = await makeKnown()
