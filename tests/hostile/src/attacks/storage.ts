@@ -150,7 +150,10 @@ const keptAnswers: Attack = {
 
 const keyCount = 100_000
 
-/** Copies all rows of one key for many older keys. Creating them one by one would take minutes. */
+/**
+ * Copies all rows of one key, except its audit log, for many older keys. Creating them one by one
+ * would take minutes.
+ */
 const copyKey = (file: string, hash: string): void => {
   const database = new DatabaseSync(file, { enableForeignKeyConstraints: false })
   const texts = (query: string, column: string): ReadonlyArray<string> =>
@@ -160,7 +163,7 @@ const copyKey = (file: string, hash: string): void => {
       .map((row) => String(row[column]))
   database.exec("BEGIN IMMEDIATE")
   for (const table of texts(
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'audit_log'",
     "name"
   )) {
     const columns = texts(`PRAGMA table_info("${table}")`, "name")
