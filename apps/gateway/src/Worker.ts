@@ -11,9 +11,10 @@ export const number: number | undefined = cluster.isWorker
   ? Number.parseInt(process.env[numberVariable] ?? "1", 10)
   : undefined
 
+/** Does nothing in a process that is no worker, whoever started it. */
 const send = (message: FromWorker): void => {
   // A message that cannot be delivered is answered by the end of the connection.
-  if (process.connected) process.send?.(message, undefined, undefined, () => {})
+  if (cluster.isWorker && process.connected) process.send?.(message, undefined, undefined, () => {})
 }
 
 /** Tells that this worker serves requests. */

@@ -300,7 +300,8 @@ export const carryOut = async (attack: Attack, bounds: Bounds, options: Options 
           ? [`${seen.memoryMax.toFixed(0)} MiB of memory`]
           : []),
         ...(served === undefined ? [] : neighborProblems(served, bounds)),
-        ...(after > memoryBefore + maxKept
+        // Neither is a number if the process could not be asked.
+        ...(checks("memory") && !(after <= memoryBefore + maxKept)
           ? [`memory does not return: ${memoryBefore.toFixed(0)} MiB before, ${after.toFixed(0)} MiB after`]
           : []),
         ...ledger,
