@@ -301,7 +301,7 @@ export const carryOut = async (attack: Attack, bounds: Bounds, options: Options 
           : []),
         ...(served === undefined ? [] : neighborProblems(served, bounds)),
         // Neither is a number if the process could not be asked.
-        ...(checks("memory") && !(after <= memoryBefore + maxKept)
+        ...(checks("memory") && !endsItself && !(after <= memoryBefore + maxKept)
           ? [`memory does not return: ${memoryBefore.toFixed(0)} MiB before, ${after.toFixed(0)} MiB after`]
           : []),
         ...ledger,
