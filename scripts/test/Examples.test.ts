@@ -26,7 +26,7 @@ const write = (of: Package): ReadonlyArray<string> => {
         const file = join(folder, `${name.replace(".ts", "").replaceAll(/[\\/]/g, "-")}-${index}.ts`)
         const code = example
           .replaceAll(/^ *\* ?/gm, "")
-          // That of an internal module imports its neighbors.
+          // Examples of internal modules import the files beside them.
           .replaceAll(/(?<=from ")\.[^"]+/g, (path) => posix.join("../../src", posix.dirname(name), path))
         // An example without imports would share its names with the others.
         writeFileSync(file, `${code}\nexport {}\n`)

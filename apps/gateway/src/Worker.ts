@@ -11,7 +11,7 @@ export const number: number | undefined = cluster.isWorker
   ? Number.parseInt(process.env[numberVariable] ?? "1", 10)
   : undefined
 
-/** Does nothing in a process that is no worker, whoever started it. */
+/** Sends a message to the primary process. Does nothing if this process is not a worker. */
 const send = (message: FromWorker): void => {
   // A message that cannot be delivered is answered by the end of the connection.
   if (cluster.isWorker && process.connected) process.send?.(message, undefined, undefined, () => {})

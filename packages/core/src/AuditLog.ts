@@ -46,7 +46,8 @@ export const AuditEntry = Schema.Struct({
   address: orNull,
   /**
    * The operation, such as `updateKey`, or `signIn`, `signOut`, `refuseSignIn` or
-   * `createConsoleLink`, which are no operations. Of refused sign-ins, only the first 10 of an hour are recorded.
+   * `createConsoleLink`, which are no operations. Of refused sign-ins, only the first 10 of an hour
+   * are recorded.
    */
   action: Schema.String,
   /**

@@ -1,4 +1,4 @@
-/** The actions of an item: edit, switch on and off, test, delete. Only those that are given show. */
+/** The buttons for an item: edit, switch on and off, test, delete. Each one is optional. */
 import { type ReactNode, useState } from "react"
 import { DeleteDialog } from "./FormDialog.tsx"
 import { Problem } from "./Problem.tsx"

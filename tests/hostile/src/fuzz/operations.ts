@@ -54,7 +54,7 @@ const partial = (path: string): ReadonlyArray<number> => (path.endsWith("/conten
 
 const document: unknown = OpenApi.fromApi(GatewayApi)
 
-/** Which key an operation takes. The document says it only in words. */
+/** The kind of key that an operation needs, which the OpenAPI document states only in prose. */
 const accesses = new Map<string, Contract.Access | undefined>()
 HttpApi.reflect(GatewayApi, {
   onGroup: () => {},

@@ -9,7 +9,7 @@ export const FilterActor = ({
   onChange,
   value
 }: {
-  /** Those that are read. People without a key and deleted keys are known from them only. */
+  /** The entries read so far. People without a key and deleted keys are known only from these. */
   readonly entries: ReadonlyArray<Entry>
   /** A hash, or another `actor` of an entry. Undefined: all. */
   readonly value: string | undefined

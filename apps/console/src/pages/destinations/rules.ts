@@ -133,7 +133,7 @@ const toApi = ({ field, operator, value }: Rule): ApiRule =>
     ? { field, operator, value: isNumber(field) && value.trim() !== "" ? Number(value) : value }
     : { field, operator }
 
-/** The rules as JSON, or an empty text if there are none. */
+/** Returns the rules as JSON, or an empty string if there are none. */
 export const toJson = ({ groups, isEnabled }: Rules): string => {
   if (groups.length === 0) return ""
   const rules: FilterRules = {
