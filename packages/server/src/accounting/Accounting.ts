@@ -46,7 +46,7 @@ import { fromSql, mapSqlError, type StorageError } from "../storage/sql/StorageE
 import * as Credits from "./Credits.ts"
 import * as RequireCredits from "./RequireCredits.ts"
 import { fromRefusal, type InsufficientCredits } from "./InsufficientCredits.ts"
-import { entries, type Entry, maxListed, type Reservation, reservations } from "./Ledger.ts"
+import { entries, type Entry, maxListed, type NewReservation, type Reservation, reservations } from "./Ledger.ts"
 import {
   type Ending,
   type EndRows,
@@ -204,10 +204,10 @@ export const make = Effect.gen(function* () {
   const requireCredits = RequireCredits.make(sql)
   const credits = Credits.make(sql, yield* SecureRandom)
   /**
-   * Reservations of requests that this process is serving. The reaper uses it to recognize
-   * reservations whose settle or release failed.
+   * Reservations of requests that this process is serving, once they are written. The reaper uses
+   * it to recognize reservations whose settle or release failed.
    */
-  const underWay = new Set<string>()
+  const underWay = new Map<string, NewReservation | undefined>()
   const inThisTurn = EventLoopTurn.counter()
 
   /**
@@ -224,7 +224,11 @@ export const make = Effect.gen(function* () {
     const { id, payer } = request
     const reservation = toWrite(request, owner.id, now, day)
     return Effect.matchEffect(ledger.reserve(reservation, isAlone()), {
-      onSuccess: (written) => Effect.succeed({ ...written, id, workspaceId: payer.workspaceId }),
+      onSuccess: (written) => {
+        // An earlier call with the id may have reserved something else.
+        if (underWay.has(id) && written.reservedAt === now) underWay.set(id, reservation)
+        return Effect.succeed({ ...written, id, workspaceId: payer.workspaceId })
+      },
       onFailure: (error) => {
         if (error._tag !== "ReservationRefused") return Effect.fail(fromSql("Accounting.reserve", error))
         return error.reason._tag === "ClockBehind"
@@ -238,7 +242,7 @@ export const make = Effect.gen(function* () {
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       if (request.amount < 0) return Effect.die(new RangeError("The amount to reserve must not be negative"))
       if (request.jobId === undefined) {
-        underWay.add(request.id)
+        underWay.set(request.id, undefined)
         inThisTurn.add()
       }
       return Effect.onError(reserveOn(request, now, Periods.startOfDay(now)), () => ended(request.id))
@@ -256,9 +260,10 @@ export const make = Effect.gen(function* () {
           )
         )
 
-  const end = (request: Omit<End, "isAlone">, { answer, event }: EndRows = {}) =>
-    Effect.tap(ledger.end({ ...request, answer, event, isAlone: isAlone() }), ({ bytesOfKey }) =>
-      answer === undefined ? Effect.void : sql.afterCommit(answer.stored(bytesOfKey))
+  const end = (request: Omit<End, "isAlone" | "reservation">, { answer, event }: EndRows = {}) =>
+    Effect.tap(
+      ledger.end({ ...request, reservation: underWay.get(request.id), answer, event, isAlone: isAlone() }),
+      ({ bytesOfKey }) => (answer === undefined ? Effect.void : sql.afterCommit(answer.stored(bytesOfKey)))
     )
 
   const ended = (id: string) =>

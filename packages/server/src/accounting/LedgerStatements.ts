@@ -72,6 +72,9 @@ const insertInto = (table: string, columns: ReadonlyArray<Column>): string => {
 /** Writes a reservation. Writes nothing if the id has one. */
 export const insertReservation = insertInto("reservations", reservations.insertColumns)
 
+/** Deletes an open reservation, so that it ends once. */
+export const deleteOpenReservation = `DELETE FROM reservations WHERE id = :id AND state = 'open'`
+
 /** Deletes a reservation and returns it, so that it ends once. */
 export const takeReservation = `DELETE FROM reservations WHERE id = :id RETURNING *`
 

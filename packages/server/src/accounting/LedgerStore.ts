@@ -58,6 +58,8 @@ export interface End {
   readonly id: string
   /** The workspace, if it is known: ends of one workspace are written together. */
   readonly workspaceId?: string | undefined
+  /** What this process has reserved with the id, which then need not be read. */
+  readonly reservation?: NewReservation | undefined
   /** The result of the request. Only a completed one is charged. Undefined: no entry is written. */
   readonly result: Result | undefined
   readonly now: number
