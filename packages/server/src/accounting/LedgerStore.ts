@@ -94,8 +94,11 @@ export const claimLost = new StorageError({
 export class LedgerStore extends Context.Service<
   LedgerStore,
   {
-    /** Claims an idempotency key. Returns whether no one had claimed it before. */
-    readonly claim: (claim: ClaimRow) => Effect.Effect<boolean, SqlError>
+    /**
+     * Claims an idempotency key. Returns whether no one had claimed it before. For `isAlone` see
+     * {@link End}.
+     */
+    readonly claim: (claim: ClaimRow, isAlone: boolean) => Effect.Effect<boolean, SqlError>
     /**
      * Writes a reservation, or fails with the budget that does not allow it. Returns what was
      * written now or before. For `isAlone` see {@link End}.

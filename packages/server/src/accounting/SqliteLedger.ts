@@ -200,7 +200,7 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
   }
 
   return LedgerStore.of({
-    claim: (claim) => run(() => Exit.succeed(insertClaim.change(Statements.claimParams(claim)) > 0)),
+    claim: (claim, isAlone) => run(() => Exit.succeed(insertClaim.change(Statements.claimParams(claim)) > 0), isAlone),
     reserve: (reservation, isAlone) => run(() => reserve(reservation), isAlone),
     end: (request) => run(() => end(request), request.isAlone),
     abandon: (dead, now) =>

@@ -17,6 +17,7 @@ import { isSqlError } from "effect/sql/SqlError"
 import { createHash } from "node:crypto"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
+import * as EventLoopTurn from "../internal/EventLoopTurn.ts"
 import { Transactions } from "../storage/sql/Transactions.ts"
 import { LedgerStore } from "../accounting/LedgerStore.ts"
 import type { AnswerToStore } from "../accounting/Reservation.ts"
@@ -163,6 +164,7 @@ export const make = Effect.gen(function* () {
    * that at most one of them queries the database.
    */
   const slots = new Map<string, Slot>()
+  const inThisTurn = EventLoopTurn.counter()
 
   const nameOf = ({ key, scope }: IdempotentRequest) => `${scope} ${key}`
 
@@ -262,7 +264,10 @@ export const make = Effect.gen(function* () {
   }
 
   const claimNew = ({ fingerprint, key, keyHash, scope }: IdempotentRequest, now: number) =>
-    ledger.claim({ scope, key, keyHash, fingerprint, owner: owner.id, createdAt: now, expiresAt: now + lifetime })
+    ledger.claim(
+      { scope, key, keyHash, fingerprint, owner: owner.id, createdAt: now, expiresAt: now + lifetime },
+      slots.size <= 1 && inThisTurn.count() <= 1
+    )
 
   const takeOver = Effect.fnUntraced(function* ({ key, scope }: IdempotentRequest, from: string, now: number) {
     const rows =
@@ -304,6 +309,7 @@ export const make = Effect.gen(function* () {
       const slot = slots.get(nameOf(request))
       if (slot === undefined) {
         slots.set(nameOf(request), newSlot(request))
+        inThisTurn.add()
         return contend(request).pipe(
           Effect.onExit((exit) => (Exit.isSuccess(exit) && exit.value?._tag === "First" ? Effect.void : free(request))),
           // The claim may have been committed all the same.

@@ -115,7 +115,7 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
         const ledger = yield* LedgerStore
         const { fingerprint, keyHash, scope } = request
         const claimAgain = ({ key }: typeof request) =>
-          ledger.claim({ scope, key, keyHash, fingerprint, owner: "proc_1", createdAt: 0, expiresAt: 1 })
+          ledger.claim({ scope, key, keyHash, fingerprint, owner: "proc_1", createdAt: 0, expiresAt: 1 }, false)
         const again = yield* Effect.forEach([{ ...request, key: "new" }, ...requests], claimAgain, all)
         expect(again).toEqual([true, ...requests.map(() => false)])
         const thrice = yield* Effect.forEach(
