@@ -7,6 +7,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { GuardrailStore } from "../../../packages/server/src/access/GuardrailStore.ts"
 import { KeyStore } from "../../../packages/server/src/access/KeyStore.ts"
 import { WorkspaceStore } from "../../../packages/server/src/access/WorkspaceStore.ts"
+import * as TestOutbox from "../../../packages/server/test/events/TestOutbox.ts"
 import * as PostgresDatabases from "../../../packages/server/test/PostgresDatabases.ts"
 import * as RowInvariants from "./RowInvariants.ts"
 import * as Callers from "./Callers.ts"
@@ -125,6 +126,8 @@ export const run = async (plan: Plan, store: Location, details?: Array<string>):
         })
         if (made === null) return yield* Effect.die(new Error("the database was used before"))
         const { organizationId, id: workspaceId } = made.workspace
+        // So that the events are written.
+        yield* TestOutbox.broadcast(made.workspace)
         const keys = yield* KeyStore
         const guardrails = yield* GuardrailStore
         const guardrail = yield* guardrails.create({

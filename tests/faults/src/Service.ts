@@ -15,6 +15,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type * as Accounting from "../../../packages/server/src/accounting/Accounting.ts"
 import type { GuardrailStore } from "../../../packages/server/src/access/GuardrailStore.ts"
 import type { KeyStore } from "../../../packages/server/src/access/KeyStore.ts"
+import type { DestinationStore } from "../../../packages/server/src/broadcast/DestinationStore.ts"
 import { Vault } from "../../../packages/server/src/access/Vault.ts"
 import type { WorkspaceStore } from "../../../packages/server/src/access/WorkspaceStore.ts"
 import * as Composition from "../../../packages/server/src/Composition.ts"
@@ -46,6 +47,7 @@ const lost: Reply = { _tag: "Lost" }
 /** What the test uses of a process besides its HTTP application. */
 type Stores =
   | Accounting.Accounting
+  | DestinationStore
   | FileStore
   | GuardrailStore
   | KeyStore

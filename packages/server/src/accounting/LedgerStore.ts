@@ -65,7 +65,10 @@ export interface End {
   readonly now: number
   /** No other request is under way, so that there is no other write to share a commit with. */
   readonly isAlone: boolean
-  /** Not written if the reservation had ended before. */
+  /**
+   * Not written if the reservation had ended before, nor if its workspace has no enabled
+   * destination.
+   */
   readonly event?: EventRow | undefined
   /** Stored even if the reservation had ended before. */
   readonly answer?: AnswerRow | undefined

@@ -58,7 +58,8 @@ const endItem = ({ answer, event, id, now, result }: End): Item => ({
   now,
   ...(result === undefined ? {} : Ledger.resultRow(result)),
   event_at: event?.createdAt,
-  event: event?.body,
+  event_workspace: event?.workspaceId,
+  event: event?.body(),
   ...(answer === undefined ? {} : answerItem(answer))
 })
 

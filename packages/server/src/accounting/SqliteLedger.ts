@@ -7,7 +7,7 @@ import { Exit, Layer } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { insertEvent } from "../storage/sql/EventLog.ts"
+import { enabledDestination, insertEvent } from "../storage/sql/EventLog.ts"
 import type { LocalTransactions } from "../storage/sql/Transactions.ts"
 import * as Ledger from "./Ledger.ts"
 import * as Statements from "./LedgerStatements.ts"
@@ -60,6 +60,7 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
   const insertClaim = prepare(Statements.insertClaim)
   const storeAnswer = prepare(Statements.storeAnswer)
   const countBytes = prepare(Statements.countBytes)
+  const destinationOf = prepare(enabledDestination(":workspace_id"))
   const appendEvent = prepare(insertEvent(":created_at", ":body"))
 
   /** Reserves in a budget, or returns why not. Does nothing if a guardrail does not exist. */
@@ -194,7 +195,8 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
     const isLost = answer !== undefined && bytesOfKey === undefined
     if (isLost && ended.settlement !== "already") return Exit.fail(claimLost)
     if (event !== undefined && ended.settlement !== "already") {
-      appendEvent.change({ created_at: event.createdAt, body: event.body })
+      const [destination] = destinationOf.rows({ workspace_id: event.workspaceId })
+      if (destination !== undefined) appendEvent.change({ created_at: event.createdAt, body: event.body() })
     }
     return Exit.succeed({ ...ended, bytesOfKey })
   }

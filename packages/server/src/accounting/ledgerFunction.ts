@@ -11,7 +11,7 @@
  */
 import { announce } from "../storage/postgres/eventFunctions.ts"
 import * as PostgresFunction from "../storage/postgres/PostgresFunction.ts"
-import { insertEvent } from "../storage/sql/EventLog.ts"
+import { enabledDestination, insertEvent } from "../storage/sql/EventLog.ts"
 import { entries, originColumns, reservations, resultColumns } from "./Ledger.ts"
 import * as Statements from "./LedgerStatements.ts"
 
@@ -22,7 +22,7 @@ const fields = new Map([
   ...["now", "week", "month", "credits", "byok", "event_at", "answer_status", "bytes"].map(
     (name) => [name, "bigint"] as const
   ),
-  ...["event", "scope", "idempotency_key", "answer_owner", "answer_key_hash", "headers", "body", "packed"].map(
+  ...["event", "event_workspace", "scope", "idempotency_key", "answer_owner", "answer_key_hash", "headers", "body", "packed"].map(
     (name) => [name, "text"] as const
   )
 ])
@@ -167,7 +167,7 @@ const end = `
         IF v_is_charged OR NOT v_is_late THEN ${move}
         END IF;
       END IF;
-      IF item.event IS NOT NULL AND v_settlement <> 'already' THEN
+      IF item.event IS NOT NULL AND v_settlement <> 'already' AND EXISTS (${enabledDestination("item.event_workspace")}) THEN
         IF NOT v_announced THEN
           PERFORM ${announce.name}();
           v_announced := true;

@@ -2,6 +2,9 @@
  * The outbox: events are written in the transaction of what they report, so that neither can exist
  * without the other. Broadcast reads them from here. Webhooks do not: `webhooks/DeliveryStore`
  * stores what they send.
+ *
+ * Only of workspaces that broadcast: the event of a workspace without an enabled destination is not
+ * written, because a destination gets only what is written while it is enabled.
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -60,10 +63,14 @@ export class Outbox extends Context.Service<
   Outbox,
   {
     /**
-     * The row of an event that ends now, for `Accounting`, which writes it with what it reports.
+     * The row of an event that ends now, for `Accounting`, which writes it with what it reports,
+     * if its workspace broadcasts.
      */
     readonly row: (event: NewEvent) => Effect.Effect<EventRow>
-    /** Writes an event as part of the transaction that is under way. Fails outside of one. */
+    /**
+     * Writes an event as part of the transaction that is under way, if its workspace broadcasts.
+     * Fails outside of a transaction.
+     */
     readonly write: (event: NewEvent) => Effect.Effect<void, StorageError>
     /**
      * The part of the outbox that follows the event with this sequence. Undefined: no event does. A
@@ -129,7 +136,7 @@ export const make = Effect.gen(function* () {
       // `readOf` looks for the workspace in the head of the text, so it is before everything long.
       const head = { id, type, workspace_id }
       const written: Event = { ...head, ...rest, created_at: now, duration_ms: Math.max(0, now - event.started_at) }
-      return { createdAt: now, body: JSON.stringify(written) }
+      return { createdAt: now, workspaceId: workspace_id, body: () => JSON.stringify(written) }
     })
 
   return Outbox.of({

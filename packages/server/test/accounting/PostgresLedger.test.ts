@@ -55,6 +55,7 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
         const { payer } = yield* payerWith(1000)
+        yield* TestOutbox.setDestination("w")
         const claim = yield* proxy.counted(claimed)
         const reserved = yield* proxy.counted(reserve("gen-1", payer, 400))
         const settled = yield* proxy.counted(accounting.settle(reserved.result, outcome(250), claim.result))
@@ -66,6 +67,7 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
         const rows = { event: yield* (yield* Outbox).row(event("gen-2")) }
         const released = yield* proxy.counted(accounting.release(failed.result, failure, rows))
         expect([failed.roundTrips, released.roundTrips]).toEqual([1, 1])
+        expect((yield* TestOutbox.all).map(({ id }) => id)).toEqual(["gen-1", "gen-2"])
         const refused = yield* proxy.counted(Effect.flip(reserve("gen-3", payer, 751)))
         expect(refused).toMatchObject({ roundTrips: 1, result: { scope: "workspace", remaining: 750 } })
       }).pipe(Effect.provide(layerAt(proxy.url)))
@@ -134,6 +136,7 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("the ledger o
       yield* Effect.gen(function* () {
         const accounting = yield* Accounting
         const { payer } = yield* payerWith(1000)
+        yield* TestOutbox.setDestination("w")
         const rows = yield* claimed
         const reserved = yield* reserve("gen-1", payer, 400)
         yield* proxy.loseAnswerTo("gen-1")

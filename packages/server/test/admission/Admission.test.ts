@@ -6,7 +6,9 @@ import type { RerankRequest } from "@model-gateway/offers/Rerank"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect, Redacted, Schema } from "effect"
 import { KeyStore } from "../../src/access/KeyStore.ts"
+import { WorkspaceStore } from "../../src/access/WorkspaceStore.ts"
 import { Accounting } from "../../src/accounting/Accounting.ts"
+import { DestinationStore } from "../../src/broadcast/DestinationStore.ts"
 import * as TestLedger from "../accounting/TestLedger.ts"
 import * as TestOutbox from "../events/TestOutbox.ts"
 import { layer, TestGateway } from "../TestGateway.ts"
@@ -84,6 +86,7 @@ it.layer(
   it.effect("writes one event with its charge, however often it is repeated", () =>
     Effect.gen(function* () {
       const { workspace } = yield* TestGateway
+      yield* TestOutbox.broadcast(workspace)
       const body = { ...request, user: "ada", trace: { trace_id: "t-1", tenant: { plan: "pro" } } }
       for (let turn = 0; turn < 3; turn++) {
         expect((yield* post("/api/v1/rerank", body, { headers: { "idempotency-key": "once" } })).status).toBe(200)
@@ -120,6 +123,7 @@ it.layer(
     Effect.gen(function* () {
       const accounting = yield* Accounting
       const { workspace } = yield* TestGateway
+      yield* TestOutbox.broadcast(workspace)
       const before = [(yield* events).length, yield* accounting.balanceOf(workspace.id)]
       expect((yield* post("/api/v1/rerank", { ...request, query: "wrong", user: "ada" })).status).toBe(400)
       const written = yield* events
@@ -140,6 +144,45 @@ it.layer(
           { provider: "second", outcome: "InvalidRequest", billed: "no" }
         ]
       })
+    })
+  )
+})
+
+it.layer(
+  layer({}, [
+    scripted({
+      name: "only",
+      rerank: (request) =>
+        request.query === "wrong" ? Effect.fail(invalidRequest("no")) : Effect.succeed(asTheyCame(request))
+    })
+  ]),
+  { excludeTestServices: true }
+)("a paid request of a workspace", (it) => {
+  it.effect("writes an event only while the workspace has an enabled destination, of whichever outcome", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* TestGateway
+      const { organizationId } = workspace
+      const store = yield* DestinationStore
+      const enable = (id: string, enabled: boolean) =>
+        store.update(organizationId, id, (present) => Effect.succeed({ ...present, enabled }))
+      const once = ["rerank.completed", "rerank.failed"]
+      const ask = Effect.fnUntraced(function* () {
+        expect((yield* post("/api/v1/rerank", request)).status).toBe(200)
+        expect((yield* post("/api/v1/rerank", { ...request, query: "wrong" })).status).toBe(400)
+        return (yield* events).map(({ type }) => type)
+      })
+      const other = yield* (yield* WorkspaceStore).create(organizationId, { name: "other", slug: "other" })
+      yield* TestOutbox.broadcast(other)
+      expect(yield* ask()).toEqual([])
+      const { id } = yield* TestOutbox.broadcast(workspace)
+      expect(yield* ask()).toEqual(once)
+      yield* enable(id, false)
+      expect(yield* ask()).toEqual(once)
+      yield* enable(id, true)
+      expect(yield* ask()).toEqual([...once, ...once])
+      yield* store.remove(organizationId, id)
+      expect(yield* ask()).toEqual([...once, ...once])
+      expect((yield* TestLedger.usageOf()).length).toBe(5)
     })
   )
 })

@@ -15,6 +15,7 @@ import * as HostNames from "../../src/outbound/HostNames.ts"
 import { OutboundHttp } from "../../src/outbound/OutboundHttp.ts"
 import * as FailureLog from "../../src/observability/FailureLog.ts"
 import { layerAt, temporaryFolder } from "../TestStorage.ts"
+import * as TestOutbox from "../events/TestOutbox.ts"
 import { decode } from "./otlp.ts"
 import { event, options } from "./TestEvent.ts"
 
@@ -160,6 +161,7 @@ describe("events", () => {
     withStores(
       Effect.gen(function* () {
         const got: Array<Got> = []
+        yield* TestOutbox.broadcast(yield* workspace)
         yield* write("evt_old")
         yield* add("otel.example", "otel-collector")
         yield* add("hook.example", "webhook")
@@ -249,7 +251,10 @@ describe("events", () => {
         yield* add("key.example", "webhook", { api_key_hashes: ["other"] })
         const rules = [{ field: "model", operator: "starts_with", value: "jina/" }] as const
         yield* add("rule.example", "webhook", { filter_rules: { groups: [{ rules }] } })
-        const { created_at: _, duration_ms: __, ...foreign } = event({ id: "evt_foreign", workspace_id: "another" })
+        const { organizationId } = yield* workspace
+        const another = yield* (yield* WorkspaceStore).create(organizationId, { name: "another", slug: "another" })
+        yield* TestOutbox.broadcast(another)
+        const { created_at: _, duration_ms: __, ...foreign } = event({ id: "evt_foreign", workspace_id: another.id })
         yield* (yield* SqlClient).withTransaction((yield* Outbox).write(foreign))
         yield* write("evt_1")
         yield* running(got, () => 200)
@@ -574,6 +579,8 @@ describe("a destination", () => {
         const got: Array<Got> = []
         const store = yield* DestinationStore.DestinationStore
         const { id, organizationId } = yield* add("hook.example", "webhook")
+        // So that the events are written.
+        yield* add("other.example", "webhook")
         yield* running(got, () => 200)
         yield* seconds(2)
         yield* store.update(organizationId, id, (present) => Effect.succeed({ ...present, enabled: false }))
@@ -589,6 +596,7 @@ describe("a destination", () => {
         yield* write("evt_3")
         yield* seconds(3)
         expect(of(got, "hook.example")).toEqual(["evt_2"])
+        expect(of(got, "other.example")).toEqual(["evt_1", "evt_2", "evt_3"])
       })
     )
   )

@@ -60,6 +60,7 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("a new destin
         const sql = yield* SqlClient
         const outbox = yield* Outbox
         const { id: workspaceId, organizationId } = yield* (yield* WorkspaceStore).ensureDefault()
+        yield* TestOutbox.setDestination(workspaceId)
         const write = (id: string) => outbox.write(event({ id, workspace_id: workspaceId }))
         const written = yield* Deferred.make<void>()
         const commit = yield* Deferred.make<void>()
@@ -73,10 +74,11 @@ describe.each(databases.filter(({ name }) => name === "postgres"))("a new destin
         const writer = yield* Effect.forkChild(Effect.provide(open, other))
         yield* Deferred.await(written)
         yield* sql.withTransaction(write("evt_early"))
-        yield* (yield* DestinationStore.DestinationStore).create({ organizationId, workspaceId, ...settings })
+        const store = yield* DestinationStore.DestinationStore
+        const { id: created } = yield* store.create({ organizationId, workspaceId, ...settings })
         yield* Deferred.succeed(commit, undefined)
         yield* Fiber.join(writer)
-        const [row] = yield* sql`SELECT delivered FROM destinations`
+        const [row] = yield* sql`SELECT delivered FROM destinations WHERE id = ${created}`
         const { events } = yield* TestOutbox.read(workspaceId, Number(row?.["delivered"]))
         expect(events.map(({ id }) => id)).toContain("evt_late")
       }).pipe(Effect.provide(storesAt(location)))

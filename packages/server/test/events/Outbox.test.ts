@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { maxPartBytes, type NewEvent, Outbox } from "../../src/events/Outbox.ts"
 import { databases } from "../TestDatabases.ts"
 import { layerAt } from "../TestStorage.ts"
-import { read } from "./TestOutbox.ts"
+import { all, read, setDestination } from "./TestOutbox.ts"
 
 const event = (model: string): NewEvent => ({
   id: `evt_${model}`,
@@ -30,10 +30,30 @@ const event = (model: string): NewEvent => ({
 })
 
 describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
+  it.effect("an event is written only while its workspace has an enabled destination", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient
+      const write = (model: string) => sql.withTransaction(outbox.write(event(model)))
+      yield* setDestination("other")
+      yield* write("no destination")
+      yield* setDestination("w", false)
+      yield* write("a disabled destination")
+      expect(yield* all).toEqual([])
+      yield* setDestination("w", true)
+      yield* write("enabled")
+      // What the transaction itself has changed counts.
+      yield* sql.withTransaction(Effect.andThen(setDestination("w", false), outbox.write(event("just disabled"))))
+      yield* sql.withTransaction(Effect.andThen(setDestination("w", true), outbox.write(event("just enabled"))))
+      expect((yield* all).map(({ model }) => model)).toEqual(["enabled", "just enabled"])
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("an event is read as it was written, with its time", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const sql = yield* SqlClient
+      yield* setDestination("w")
       yield* TestClock.adjust("90 seconds")
       yield* sql.withTransaction(outbox.write(event("a")))
       const { events, unreadable } = yield* read("w")
@@ -46,6 +66,8 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const sql = yield* SqlClient
+      yield* setDestination("w")
+      yield* setDestination("other")
       const odd = { user: "a\u0000b", trace: { tenant: "\ud800", workspace_id: "other" } }
       yield* sql.withTransaction(outbox.write({ ...event("odd"), ...odd }))
       yield* sql.withTransaction(outbox.write({ ...event("b"), workspace_id: "other" }))
@@ -70,6 +92,7 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const sql = yield* SqlClient
+      yield* setDestination("w")
       const broken = Effect.andThen(outbox.write(event("a")), Effect.fail("broken"))
       expect(yield* Effect.flip(sql.withTransaction(broken))).toBe("broken")
       expect(yield* Effect.flip(outbox.write(event("a")))).toMatchObject({ _tag: "StorageError" })
@@ -81,6 +104,7 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const sql = yield* SqlClient
+      yield* setDestination("w")
       const names = Array.from({ length: 150 }, (_, n) => `m${n}`)
       yield* sql.withTransaction(Effect.forEach(names, (name) => outbox.write(event(name))))
       const all = yield* read("w")
@@ -94,6 +118,7 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const sql = yield* SqlClient
+      yield* setDestination("w")
       const large = { ...event("large"), trace: { text: "a".repeat(200_000) } }
       yield* sql.withTransaction(Effect.replicateEffect(outbox.write(large), 5))
       yield* sql.withTransaction(outbox.write({ ...event("huge"), trace: { text: "a".repeat(2_000_000) } }))
@@ -121,6 +146,7 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const sql = yield* SqlClient
+      yield* setDestination("w")
       const trace = Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`k${n}`, "\u0001".repeat(1360)]))
       const attempts = Array.from({ length: 64 }, () => event("a").attempts).flat()
       yield* sql.withTransaction(outbox.write({ ...event("a"), trace, attempts, user: "\u0001".repeat(256) }))
@@ -132,6 +158,7 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const sql = yield* SqlClient
+      yield* setDestination("w")
       yield* sql.withTransaction(outbox.write(event("a")))
       for (const body of ["{", JSON.stringify({ ...event("b"), usage: { total_tokens: "many" } })]) {
         yield* sql`INSERT INTO events (created_at, body) VALUES (1, ${`{"workspace_id":"w",${body.slice(1)}`})`
@@ -148,6 +175,7 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const sql = yield* SqlClient
+      yield* setDestination("w")
       for (const model of ["a", "b", "c"]) yield* sql.withTransaction(outbox.write(event(model)))
       yield* TestClock.adjust("2 days")
       yield* sql.withTransaction(outbox.write(event("young")))
@@ -169,6 +197,7 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
       yield* Effect.gen(function* () {
         const outbox = yield* Outbox
         const sql = yield* SqlClient
+        yield* setDestination("w")
         const modelsAfter = (after: number) =>
           Effect.map(read("w", after), ({ events, through }) => [events.map(({ model }) => model), through])
         yield* sql.withTransaction(outbox.write(event("first")))
@@ -205,6 +234,7 @@ describe.each(databases)("the outbox on $name", ({ create, layer, name }) => {
       const one = yield* Layer.build(layerAt(location))
       const another = yield* Layer.build(layerAt(location))
       const total = 200
+      yield* Effect.provide(setDestination("w"), one)
       const write = (n: number) =>
         Effect.gen(function* () {
           const outbox = yield* Outbox

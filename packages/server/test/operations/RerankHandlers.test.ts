@@ -469,7 +469,8 @@ it.layer(
 
   it.effect("is interrupted when the caller disconnects, and nothing stays reserved", () =>
     Effect.gen(function* () {
-      const { ordinaryKey, port } = yield* TestGateway
+      const { ordinaryKey, port, workspace } = yield* TestGateway
+      yield* TestOutbox.broadcast(workspace)
       const body = JSON.stringify(asking("hang", "slow"))
       const socket = connect(port, "127.0.0.1")
       socket.write(

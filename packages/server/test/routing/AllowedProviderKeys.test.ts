@@ -86,6 +86,7 @@ describe("a caller's provider key", () => {
       const { calls, offers } = world()
       return Effect.gen(function* () {
         yield* store()
+        yield* TestOutbox.broadcast((yield* TestGateway).workspace)
         const before = yield* balance
         const answer = yield* rerank()
         expect(answer.status).toBe(200)
@@ -141,6 +142,7 @@ describe("a caller's provider key", () => {
     const { offers } = world()
     return Effect.gen(function* () {
       yield* store({ key: "wrong-a" })
+      yield* TestOutbox.broadcast((yield* TestGateway).workspace)
       const rejected = yield* rerank({ provider: { allow_fallbacks: false } })
       yield* rerank()
       const own = { provider: "a", outcome: "Unauthorized", status: 401, is_byok: true }
@@ -304,7 +306,8 @@ describe("a caller's provider key", () => {
       logs.push(JSON.stringify([options.message, String(options.cause)]))
     })
     return Effect.gen(function* () {
-      const { ask, folder, managementKey: key } = yield* TestGateway
+      const { ask, folder, managementKey: key, workspace } = yield* TestGateway
+      yield* TestOutbox.broadcast(workspace)
       const secret = "wrong-secret-9f8e7d6c5b4a"
       const { id } = yield* store({ key: secret })
       const answers = [

@@ -39,6 +39,9 @@ const testing = <A, E>(
     )
   })
 
+/** A payer whose workspace broadcasts. */
+const broadcaster = Effect.tap(payer(), ({ workspaceId }) => TestOutbox.setDestination(workspaceId))
+
 /**
  * Expects these attempts in the event and in the request log's entry of the only job, and that
  * those two agree.
@@ -62,7 +65,7 @@ describe("the attempts of a video job", () => {
           const { submit: take } = first
           first.submit = () => failing(new RateLimited({}), 429)
           const refused = { provider: "test", outcome: "RateLimited", status: 429, seconds: 0, billed: "no" }
-          const job = yield* submit(yield* payer())
+          const job = yield* submit(yield* broadcaster)
           yield* next
           yield* next
           expect((yield* read(job.id)).attempts).toEqual([{ ...refused, started_at: 0 }])
@@ -88,7 +91,7 @@ describe("the attempts of a video job", () => {
     testing((first) =>
       Effect.gen(function* () {
         first.submit = () => failing(new Overloaded({}), 503)
-        const by = yield* payer()
+        const by = yield* broadcaster
         const jobs = [
           yield* submit(by, { fallbacks }),
           yield* submit(by, { fallbacks }),
@@ -110,7 +113,7 @@ describe("the attempts of a video job", () => {
       Effect.gen(function* () {
         first.submit = () => failing(new Unauthorized(), 401)
         second.submit = () => failing(new Unauthorized(), 403)
-        yield* submit(yield* payer(), { fallbacks })
+        yield* submit(yield* broadcaster, { fallbacks })
         yield* work("3 seconds")
         const refused = { outcome: "Unauthorized", seconds: 0, billed: "no", started_at: 0 }
         yield* expectReported("failed", [
@@ -125,7 +128,7 @@ describe("the attempts of a video job", () => {
     testing((first) =>
       Effect.gen(function* () {
         first.submit = () => failing(new Timeout())
-        yield* submit(yield* payer(), { fallbacks })
+        yield* submit(yield* broadcaster, { fallbacks })
         yield* work("3 seconds")
         yield* expectReported("failed", [
           { provider: "test", outcome: "Timeout", seconds: 0, billed: "unknown", started_at: 0 }
@@ -138,7 +141,7 @@ describe("the attempts of a video job", () => {
     testing((first) =>
       Effect.gen(function* () {
         first.poll = () => Effect.succeed({ status: "failed", message: "no harbors today" })
-        yield* submit(yield* payer())
+        yield* submit(yield* broadcaster)
         yield* work("3 seconds")
         yield* expectReported("failed", [
           { provider: "test", outcome: "Success", seconds: 0, billed: "unknown", started_at: 0 }
@@ -152,7 +155,7 @@ describe("the attempts of a video job", () => {
   it.effect("have one that was interrupted if the process died during it", () =>
     testing(() =>
       Effect.gen(function* () {
-        const job = yield* submit(yield* payer())
+        const job = yield* submit(yield* broadcaster)
         yield* next
         // What a process that died during the call has left behind.
         expect(yield* (yield* VideoJobs).asking({ id: job.id, step: 1 })).toBe(true)
@@ -166,7 +169,7 @@ describe("the attempts of a video job", () => {
     testing((first) =>
       Effect.gen(function* () {
         const jobs = yield* VideoJobs
-        const by = yield* payer()
+        const by = yield* broadcaster
         const job = yield* submit(by)
         const { submit: take } = first
         first.submit = (submission) =>
@@ -180,7 +183,7 @@ describe("the attempts of a video job", () => {
   it.effect("are none if the job was cancelled before it was submitted", () =>
     testing(() =>
       Effect.gen(function* () {
-        const by = yield* payer()
+        const by = yield* broadcaster
         const job = yield* submit(by)
         yield* (yield* VideoJobs).cancel(by.workspaceId, job.id)
         yield* expectReported("cancelled", [])

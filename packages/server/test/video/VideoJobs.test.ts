@@ -131,10 +131,31 @@ describe("JobStatus", () => {
 })
 
 describe("VideoJobs", () => {
+  it.effect("reports an end only while its workspace has an enabled destination", () =>
+    Effect.gen(function* () {
+      const jobs = yield* VideoJobs
+      const by = yield* payer()
+      const failing = Effect.gen(function* () {
+        const job = yield* submit(by)
+        yield* jobs.fail((yield* jobs.start(job)) ?? job, "why")
+        return job.id
+      })
+      yield* TestOutbox.setDestination("other")
+      yield* failing
+      yield* TestOutbox.setDestination(by.workspaceId, false)
+      yield* failing
+      expect(yield* TestOutbox.all).toEqual([])
+      yield* TestOutbox.setDestination(by.workspaceId, true)
+      const id = yield* failing
+      expect(yield* TestOutbox.all).toMatchObject([{ type: "video.failed", job: { id } }])
+    }).pipe(Effect.provide(layer(makeUpstream().offers)))
+  )
+
   it.effect("reports each job's end once, with what the caller sent for tracing", () =>
     Effect.gen(function* () {
       const jobs = yield* VideoJobs
       const by = yield* payer()
+      yield* TestOutbox.setDestination(by.workspaceId)
       const request = { user: "ada", trace: { trace_id: "t" } }
       const failed = yield* submit(by, { request })
       const cancelled = yield* submit(by, { request })
@@ -310,6 +331,7 @@ it.layer(layerRecorded)("any sequence of moves", (it) => {
       Effect.gen(function* () {
         const jobs = yield* VideoJobs
         const by = yield* newPayer
+        yield* TestOutbox.setDestination(by.workspaceId)
         let before = yield* submit(by)
         let stale = before
         for (const { isLate, move } of sequence) {

@@ -14,10 +14,10 @@ export const layer: Layer.Layer<EventLog, never, SqlClient> = Layer.effect(
   EventLog,
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    const append = Dialect.prepare(sql, `SELECT ${eventFunctions.append.name}(?1, ?2)`)
+    const append = Dialect.prepare(sql, `SELECT ${eventFunctions.append.name}(?1, ?2, ?3)`)
     const through = Dialect.fixed(sql, `SELECT ${eventFunctions.readableThrough.name}() AS through`)
     return EventLog.of({
-      append: ({ body, createdAt }) => Effect.asVoid(append(createdAt, body)),
+      append: ({ body, createdAt, workspaceId }) => Effect.asVoid(append(createdAt, workspaceId, body())),
       readableThrough: Effect.map(through(), ([row]) => (row === undefined ? 0 : Dialect.int(row, "through")))
     })
   })

@@ -1,5 +1,5 @@
 /** The functions that write events to Postgres, and that say how far events may be read. */
-import { insertEvent } from "../sql/EventLog.ts"
+import { enabledDestination, insertEvent } from "../sql/EventLog.ts"
 import * as PostgresFunction from "./PostgresFunction.ts"
 
 /**
@@ -23,13 +23,15 @@ BEGIN
 END $$`
 )
 
-/** Writes an event. */
+/** Writes an event of a workspace that has an enabled destination. */
 export const append = PostgresFunction.make(
   "gateway_append_event",
-  `(at bigint, content text) RETURNS void LANGUAGE plpgsql AS $$
+  `(at bigint, workspace text, content text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM ${announce.name}();
-  ${insertEvent("at", "content")};
+  IF EXISTS (${enabledDestination("workspace")}) THEN
+    PERFORM ${announce.name}();
+    ${insertEvent("at", "content")};
+  END IF;
 END $$`
 )
 

@@ -19,8 +19,9 @@ const exceptions: Readonly<Record<string, ReadonlyArray<string>>> = {
   objects: ["organizations"],
   // Lists of an organization find its workspaces.
   video: ["workspaces"],
-  // The log of events, which accounting/ appends to. Its reader is the outbox of events/.
-  storage: ["events"]
+  // The log of events, which accounting/ appends to, and whether a destination will read them. Its
+  // reader is the outbox of events/.
+  storage: ["events", "destinations"]
 }
 
 const names = Object.keys(owners).join("|")

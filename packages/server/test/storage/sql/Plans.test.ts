@@ -56,7 +56,8 @@ const sure = <E, R>(asked: Effect.Effect<Answer, E, R>) =>
   Effect.tap(asked, ({ status, text }) => (status < 300 ? Effect.void : Effect.die(new Error(`${status}: ${text}`))))
 
 const spending = Effect.gen(function* () {
-  const { ask } = yield* TestGateway
+  const { ask, workspace } = yield* TestGateway
+  yield* TestOutbox.broadcast(workspace)
   const rerank = { model: "sandbox/bm25", query: "tea", documents: ["green tea"] }
   for (const headers of [{}, { "idempotency-key": "a" }, { "idempotency-key": "a" }, { "idempotency-key": "b" }]) {
     yield* sure(post("/api/v1/rerank", rerank, { headers }))
@@ -431,6 +432,9 @@ it.live("every statement uses a key or an index, and every index is used", () =>
       const totals = steps.filter(({ text }) => /COUNT\(\*\) AS total_count/.test(text) && !text.includes(" LIKE "))
       expect(new Set(totals.map(({ text }) => text)).size).toBe(8)
       expect(totals.filter(({ step }) => !/ USING COVERING INDEX /.test(step))).toEqual([])
+      // A paid request and a video job look for a destination among those of their workspace.
+      const asked = steps.filter(({ text }) => text.startsWith("SELECT 1 FROM destinations d"))
+      expect(asked.map(({ step }) => step)).toEqual(["SEARCH d USING INDEX destinations_workspace (workspace_id=?)"])
       const isAsked = (index: string) => steps.some(({ step }) => new RegExp(`INDEX ${index}\\b`).test(step))
       expect(indexes.filter((index) => !isAsked(index))).toEqual([])
       // The bound is exceeded by the second answer, so that the statements that delete answers run.

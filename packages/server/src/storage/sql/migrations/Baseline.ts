@@ -281,7 +281,7 @@ const videos = Effect.gen(function* () {
 
 /**
  * The outbox. Its key is a plain sequence: SQLite appends to such a table with the least work, and
- * every paid request appends to it.
+ * paid requests append to it.
  */
 const events = Effect.gen(function* () {
   const sql = yield* SqlClient
