@@ -88,6 +88,21 @@ const send = async (gateway: Executable, count: number, atOnce: number, withKey:
   await pool.close()
 }
 
+/** Makes the workspace broadcast, so that its events are written. It sends none of them. */
+const broadcast = async ({ managementKey, origin }: Executable): Promise<void> => {
+  const response = await fetch(`${origin}/api/v1/observability/destinations`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${managementKey}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      name: "bench",
+      type: "webhook",
+      api_key_hashes: ["0".repeat(64)],
+      config: { url: "https://hooks.example" }
+    })
+  })
+  if (response.status !== 201) throw new Error(`${response.status}: ${await response.text()}`)
+}
+
 /** The table of counts for each request, and that of bytes of each row. */
 const costs = async (quick: boolean): Promise<ReadonlyArray<string>> => {
   // The first change of a page after a checkpoint writes all of it to the WAL, whatever the
@@ -140,6 +155,8 @@ const costs = async (quick: boolean): Promise<ReadonlyArray<string>> => {
         ]
       ])
     }
+    await broadcast(gateway)
+    await send(gateway, quick ? 400 : 4000, 32, false)
     const sizes = await sizesOf(postgres)
     const idleSeconds = quick ? 5 : 30
     const before = await all()

@@ -22,9 +22,17 @@ const fields = new Map([
   ...["now", "week", "month", "credits", "byok", "event_at", "answer_status", "bytes"].map(
     (name) => [name, "bigint"] as const
   ),
-  ...["event", "event_workspace", "scope", "idempotency_key", "answer_owner", "answer_key_hash", "headers", "body", "packed"].map(
-    (name) => [name, "text"] as const
-  )
+  ...[
+    "event",
+    "event_workspace",
+    "scope",
+    "idempotency_key",
+    "answer_owner",
+    "answer_key_hash",
+    "headers",
+    "body",
+    "packed"
+  ].map((name) => [name, "text"] as const)
 ])
 
 /** A statement whose parameters are these expressions, and by default fields of the item. */

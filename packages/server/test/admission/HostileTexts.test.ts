@@ -7,6 +7,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../../src/storage/sql/Dialect.ts"
 import { openReservations } from "../accounting/TestLedger.ts"
 import { type Dice, make as makeDice } from "../Dice.ts"
+import * as TestOutbox from "../events/TestOutbox.ts"
 import { keypad } from "../operations/TestAudio.ts"
 import { databases } from "../TestDatabases.ts"
 import { inSet, issuePaths, post } from "../TestEnvelope.ts"
@@ -165,6 +166,7 @@ describe.each(databases)("texts of callers on $name", ({ create, name }) => {
         const config = { rateLimit: { requests: 100_000 } }
         const gateway = layerAt(folder, config, [offers], undefined, undefined, undefined, undefined, url)
         yield* Effect.gen(function* () {
+          yield* TestOutbox.broadcast((yield* TestGateway).workspace)
           const statuses = new Map<number, number>()
           let jobs = 0
           for (let number = 0; number < requests; number++) {
@@ -192,6 +194,8 @@ describe.each(databases)("texts of callers on $name", ({ create, name }) => {
             "SELECT CAST(SUM(requests) AS BIGINT) AS entries, CAST(SUM(cost_micro) AS BIGINT) AS cost FROM usage_days WHERE key_hash = ''"
           )
           expect(Dialect.int(sums ?? {}, "entries")).toBe(calls() + jobs)
+          const events = yield* TestOutbox.all
+          expect(events.filter(({ type }) => type.endsWith(".completed"))).toHaveLength(calls() + jobs)
           expect(Dialect.int(counted ?? {}, "entries")).toBe(calls() + jobs)
           const spent = Dialect.int(sums ?? {}, "cost")
           expect(Dialect.int(counted ?? {}, "cost")).toBe(spent)
