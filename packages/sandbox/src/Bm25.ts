@@ -86,6 +86,24 @@ const segmented = (found: ReadonlyArray<string>): ReadonlyArray<string> => {
   })
 }
 
+/** For each ASCII character, 1 if it is part of a word. */
+const inWord = Uint8Array.from({ length: 128 }, (_, code) => words(String.fromCharCode(code)).length)
+
+/** Calls `use` for each word of an ASCII text. */
+const eachAsciiWord = (text: string, use: (start: number, end: number) => void): void => {
+  for (let at = 0; at < text.length; at++) {
+    const start = at
+    while (at < text.length && inWord[text.charCodeAt(at)] === 1) at++
+    if (at > start) use(start, at)
+  }
+}
+
+/**
+ * A hash, below 256, of a word's first character without case and its length. Most words of a
+ * document have the hash of no word of the query, so that no string is made to look them up.
+ */
+const hash = (first: number, length: number): number => ((first & 31) + 32 * length) & 255
+
 /**
  * @category models
  * @since 0.1.0
@@ -126,23 +144,38 @@ const makeIndex = (query: ReadonlyArray<string>, documents: number): Index => {
   // For each term, the documents that contain it and how often: [document, count, document, count,
   // …]. A table of terms by documents would take gigabytes for a long query over many documents.
   const postings: Array<Array<number>> = weights.map(() => [])
+  const hashes = new Uint8Array(256)
+  for (const word of terms.keys()) hashes[hash(word.charCodeAt(0), word.length)] = 1
   const lengths = Array<number>(documents).fill(0)
   let total = 0
   const scores = Array<number>(documents).fill(0)
   let most = 0
 
+  const count = (document: number, word: string): void => {
+    const term = terms.get(word)
+    const list = term === undefined ? undefined : postings[term]
+    if (list === undefined) return
+    if (list[list.length - 2] === document) list[list.length - 1] = (list[list.length - 1] ?? 0) + 1
+    else list.push(document, 1)
+  }
+
   return {
     add(document, text) {
-      const found = words(text)
-      for (const word of found) {
-        const term = terms.get(word)
-        const list = term === undefined ? undefined : postings[term]
-        if (list === undefined) continue
-        if (list[list.length - 2] === document) list[list.length - 1] = (list[list.length - 1] ?? 0) + 1
-        else list.push(document, 1)
+      let length = 0
+      if (nonAscii.test(text)) {
+        const found = words(text)
+        for (const word of found) count(document, word)
+        length = found.length
+      } else {
+        eachAsciiWord(text, (start, end) => {
+          if (hashes[hash(text.charCodeAt(start), end - start)] === 1) {
+            count(document, text.slice(start, end).toLowerCase())
+          }
+          length++
+        })
       }
-      lengths[document] = (lengths[document] ?? 0) + found.length
-      total += found.length
+      lengths[document] = (lengths[document] ?? 0) + length
+      total += length
     },
     terms: postings.length,
     score(term) {
