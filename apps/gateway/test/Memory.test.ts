@@ -1,6 +1,6 @@
 // The memory that a served gateway may keep although it is free.
 import { readFileSync } from "node:fs"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { folder, type Running, serve } from "./Executable.ts"
 
 const read = ({ pid }: Running, name: "cmdline" | "environ"): ReadonlyArray<string> =>
@@ -18,6 +18,14 @@ describe.skipIf(process.platform !== "linux")("serve", { timeout: 60_000 }, () =
       ])
     )
     expect(read(gateway, "environ")).toContain("MALLOC_ARENA_MAX=2")
+  })
+
+  it("returns the memory that only the start needed", async () => {
+    const gateway = await serve(folder(), [])
+    const resident = () =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.pid}/status`, "utf8"))?.[1]) / 1024
+    const afterStart = resident()
+    await vi.waitFor(() => expect(resident()).toBeLessThan(afterStart - 15), { timeout: 20_000, interval: 200 })
   })
 
   it("leaves the bounds to an operator who chose them", async () => {

@@ -39,6 +39,7 @@ import * as EffectiveSettings from "../EffectiveSettings.ts"
 import { Failure } from "../Failure.ts"
 import * as FirstKeys from "../FirstKeys.ts"
 import * as LoadSettings from "../LoadSettings.ts"
+import * as Memory from "../Memory.ts"
 import { Offered } from "../Offered.ts"
 import * as Settings from "../Settings.ts"
 import { ProcessLog } from "../ProcessLog.ts"
@@ -269,6 +270,7 @@ const running = Effect.fnUntraced(function* (
     // sees.
     yield* FirstKeys.create(loaded, settings, { base, console: ConsoleAddress.publicUrl(settings, port, basePath) })
     Worker.ready(banner.join("\n"))
+    Memory.releaseAfterStart(() => [...connections.openRequests()].length > 0)
     yield* SettingsReload.onSignal({ load, started: loaded, applied, certificate, signals: reloads })
     return yield* certificate === undefined ? Effect.never : certificate.watch
   }).pipe(
