@@ -29,6 +29,19 @@ const unknownExpectation: Failure = {
 const continues = /(?:^|\W)100-continue(?:$|\W)/i
 
 /**
+ * How many headers of a request have this name. Of several, Node's `headers` has the first; a proxy
+ * in front may use the last. Node's `headersDistinct` would make an object of all headers.
+ */
+const countOf = ({ rawHeaders }: IncomingMessage, name: string): number => {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const found = rawHeaders[at]
+    if (found?.length === name.length && found.toLowerCase() === name) count++
+  }
+  return count
+}
+
+/**
  * Why the request is rejected. Undefined if it is valid. RFC 9112 requires exactly one Host header
  * (HTTP/1.0 had none). An absolute target (`GET http://host/path`) is normalized before it gets
  * here, so it must have been in normal form already.
@@ -40,8 +53,7 @@ export const refusalOf = ({
   url
 }: HttpServerRequest.HttpServerRequest): Failure | undefined => {
   if (source instanceof IncomingMessage) {
-    // Of several, Node's `headers` has the first; a proxy in front may use the last.
-    const hosts = source.headersDistinct["host"]?.length ?? 0
+    const hosts = countOf(source, "host")
     if (hosts > 1) return severalHosts
     if (hosts === 0 && source.httpVersion !== "1.0") return noHost
     const expected = source.httpVersion === "1.0" ? undefined : headers["expect"]
