@@ -9,7 +9,7 @@
 import { Status } from "@model-gateway/core/Generations"
 import * as Trace from "@model-gateway/core/Trace"
 import { maxCount } from "@model-gateway/offers/Pricing"
-import { Option, Schema, SchemaGetter, Struct } from "effect"
+import { identity, Option, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import * as Table from "../storage/sql/Table.ts"
 import * as ProviderAttempt from "./ProviderAttempt.ts"
@@ -57,12 +57,10 @@ export class Reservation extends Model.Class<Reservation>("Reservation")({
 }) {}
 
 /** A text that is empty instead of null. */
-const EmptyAsNull = Schema.String.pipe(
-  Schema.decodeTo(Schema.NullOr(Schema.String), {
-    decode: SchemaGetter.transform((text) => text || null),
-    encode: SchemaGetter.transform((text) => text ?? "")
-  })
-)
+const EmptyAsNull = Table.stored(Schema.String, Schema.NullOr(Schema.String), {
+  read: (text) => text || null,
+  write: (text) => text ?? ""
+})
 
 const decodeCounts = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)))
 
@@ -77,22 +75,18 @@ const countsOf = (json: string): Readonly<Record<string, number>> => {
   return counts
 }
 
-const Counts = Schema.NullOr(Schema.String).pipe(
-  Schema.decodeTo(Schema.NullOr(Schema.Record(Schema.String, Schema.Number)), {
-    decode: SchemaGetter.transform((json) => (json === null ? null : countsOf(json))),
-    encode: SchemaGetter.transform((counts) => (counts === null ? null : JSON.stringify(counts)))
-  })
-)
+const Counts = Table.stored(Schema.NullOr(Schema.String), Schema.NullOr(Schema.Record(Schema.String, Schema.Number)), {
+  read: (json) => (json === null ? null : countsOf(json)),
+  write: (counts) => (counts === null ? null : JSON.stringify(counts))
+})
 
 /** The longest message that is stored. */
 const maxMessage = 500
 
-const Message = Schema.NullOr(Schema.String).pipe(
-  Schema.decodeTo(Schema.NullOr(Schema.String), {
-    decode: SchemaGetter.passthrough(),
-    encode: SchemaGetter.transform((text) => (text === null ? null : storable(text.slice(0, maxMessage))))
-  })
-)
+const Message = Table.stored(Schema.NullOr(Schema.String), Schema.NullOr(Schema.String), {
+  read: identity,
+  write: (text) => (text === null ? null : storable(text.slice(0, maxMessage)))
+})
 
 /** The longest value of a request's trace that is stored. */
 const maxTraceValue = 256
@@ -106,12 +100,10 @@ const traceJson = (trace: Trace.Known): string | null => {
 }
 
 /** Keys without a meaning are not stored: callers may put anything there. */
-const StoredTrace = Schema.NullOr(Schema.String).pipe(
-  Schema.decodeTo(Schema.NullOr(Schema.toType(Trace.Known)), {
-    decode: SchemaGetter.transform((json) => (json === null ? null : Option.getOrNull(decodeTrace(json)))),
-    encode: SchemaGetter.transform((trace) => (trace === null ? null : traceJson(trace)))
-  })
-)
+const StoredTrace = Table.stored(Schema.NullOr(Schema.String), Schema.NullOr(Schema.toType(Trace.Known)), {
+  read: (json) => (json === null ? null : Option.getOrNull(decodeTrace(json))),
+  write: (trace) => (trace === null ? null : traceJson(trace))
+})
 
 /** A column that a new row may leave out. */
 const optional = <S extends Schema.Top>(schema: S) => Model.Field({ select: schema, insert: Schema.optional(schema) })

@@ -1,5 +1,6 @@
 /** One attempt at one provider, as events and the request log report it. */
-import { Effect, Option, Schema, SchemaGetter } from "effect"
+import { Effect, Option, Schema } from "effect"
+import * as Table from "../storage/sql/Table.ts"
 
 /**
  * Whether the provider bills an attempt. `unknown`: it received the request, and its answer did not
@@ -49,9 +50,7 @@ export const toJson = (attempts: ReadonlyArray<ProviderAttempt>): string | null 
   attempts.length === 0 ? null : JSON.stringify(attempts)
 
 /** A column of attempts; see {@link fromJson} and {@link toJson}. */
-export const Column = Schema.NullOr(Schema.String).pipe(
-  Schema.decodeTo(Schema.Array(Schema.toType(ProviderAttempt)), {
-    decode: SchemaGetter.transform(fromJson),
-    encode: SchemaGetter.transform(toJson)
-  })
-)
+export const Column = Table.stored(Schema.NullOr(Schema.String), Schema.Array(Schema.toType(ProviderAttempt)), {
+  read: fromJson,
+  write: toJson
+})
