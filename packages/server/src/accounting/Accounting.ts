@@ -224,10 +224,9 @@ export const make = Effect.gen(function* () {
     const { id, payer } = request
     const reservation = toWrite(request, owner.id, now, day)
     return Effect.matchEffect(ledger.reserve(reservation, isAlone()), {
-      onSuccess: (written) => {
-        // An earlier call with the id may have reserved something else.
-        if (underWay.has(id) && written.reservedAt === now) underWay.set(id, reservation)
-        return Effect.succeed({ ...written, id, workspaceId: payer.workspaceId })
+      onSuccess: ({ amount, isAsGiven, reservedAt }) => {
+        if (isAsGiven && underWay.has(id)) underWay.set(id, reservation)
+        return Effect.succeed({ id, amount, reservedAt, workspaceId: payer.workspaceId })
       },
       onFailure: (error) => {
         if (error._tag !== "ReservationRefused") return Effect.fail(fromSql("Accounting.reserve", error))

@@ -74,6 +74,12 @@ export interface End {
   readonly answer?: AnswerRow | undefined
 }
 
+/** What was reserved, now or before. */
+export interface Written extends Pick<Reservation, "amount" | "reservedAt"> {
+  /** Whether the reservation was written now, as it was given. False if that is not known. */
+  readonly isAsGiven: boolean
+}
+
 /** What an end did; see `Reservation.ts`. */
 export interface Ended {
   readonly settlement: "done" | "late" | "already"
@@ -103,13 +109,12 @@ export class LedgerStore extends Context.Service<
      */
     readonly claim: (claim: ClaimRow, isAlone: boolean) => Effect.Effect<boolean, SqlError>
     /**
-     * Writes a reservation, or fails with the budget that does not allow it. Returns what was
-     * written now or before. For `isAlone` see {@link End}.
+     * Writes a reservation, or fails with the budget that does not allow it. For `isAlone` see {@link End}.
      */
     readonly reserve: (
       reservation: NewReservation,
       isAlone: boolean
-    ) => Effect.Effect<Pick<Reservation, "amount" | "reservedAt">, ReservationRefused | SqlError>
+    ) => Effect.Effect<Written, ReservationRefused | SqlError>
     /**
      * Ends a reservation. Takes effect once for each. Fails with {@link claimLost}, and changes
      * nothing, if its process has lost the key of `answer`. If the reservation had ended before, it

@@ -22,7 +22,8 @@ import {
   type Ended,
   LedgerStore,
   Refusal,
-  ReservationRefused
+  ReservationRefused,
+  type Written
 } from "./LedgerStore.ts"
 import * as Lanes from "./Lanes.ts"
 import * as ledgerFunction from "./ledgerFunction.ts"
@@ -162,9 +163,11 @@ export const make = Effect.gen(function* () {
   })
 })
 
-const reservedOf = (row: Row) => ({
+const reservedOf = (row: Row): Written => ({
   amount: MicroCredits.make(Dialect.int(row, "amount")),
-  reservedAt: Dialect.int(row, "reserved_at")
+  reservedAt: Dialect.int(row, "reserved_at"),
+  // The function reads the reservation in any case when it ends.
+  isAsGiven: false
 })
 
 const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null

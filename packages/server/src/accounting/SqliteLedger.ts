@@ -18,7 +18,8 @@ import {
   type Ended,
   LedgerStore,
   Refusal,
-  ReservationRefused
+  ReservationRefused,
+  type Written
 } from "./LedgerStore.ts"
 
 /** What the end of a reservation did, without its answer. */
@@ -104,20 +105,22 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
     return ofGuardrail ?? reserveCredits(workspaceId, credits)
   }
 
-  const reserve = (
-    reservation: Ledger.NewReservation
-  ): Exit.Exit<Pick<Ledger.Reservation, "amount" | "reservedAt">, ReservationRefused> => {
+  const reserve = (reservation: Ledger.NewReservation): Exit.Exit<Written, ReservationRefused> => {
     const { amount, id, reservedAt } = reservation
     const row = Ledger.reservationRow(reservation)
     if (insertReservation.change(row) === 0) {
       const existing = selectReservation.rows({ id }).map(Ledger.reservations.read)[0]
-      if (existing?.state === "open") return Exit.succeed({ amount: existing.amount, reservedAt: existing.reservedAt })
+      if (existing?.state === "open") {
+        return Exit.succeed({ amount: existing.amount, reservedAt: existing.reservedAt, isAsGiven: false })
+      }
       // The id of an abandoned reservation can be reserved again.
       takeReservation.rows({ id })
       insertReservation.change(row)
     }
     const reason = reserveInAll(reservation)
-    return reason === undefined ? Exit.succeed({ amount, reservedAt }) : Exit.fail(new ReservationRefused({ reason }))
+    return reason === undefined
+      ? Exit.succeed({ amount, reservedAt, isAsGiven: true })
+      : Exit.fail(new ReservationRefused({ reason }))
   }
 
   /**

@@ -417,7 +417,7 @@ describe.each(databases)("Accounting on $name", ({ layer }) => {
         ...ledger,
         reserve: (_, isAlone) => {
           alone.push(isAlone)
-          return Effect.succeed({ amount: micro(10), reservedAt: 0 })
+          return Effect.succeed({ amount: micro(10), reservedAt: 0, isAsGiven: false })
         },
         end: ({ isAlone }) => {
           alone.push(isAlone)
