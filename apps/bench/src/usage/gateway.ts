@@ -1,7 +1,8 @@
 /**
  * The gateway with a month of requests in its ledger. Arguments: how many, whether new requests
  * change the sums of their day (`sums` or `no sums`), and the URL of Postgres. Without a URL it
- * runs on SQLite.
+ * runs on SQLite, where `no sums` means that the table of the sums ignores every change: the
+ * gateway still runs its statements, which are few for a group of requests.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
@@ -43,7 +44,10 @@ const sqlite = (dataDir: string, workspaceId: string, now: number): void => {
     db.exec("DROP TRIGGER usage_ledger_days")
     const series = `(WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < ${requests}) SELECT n FROM s) AS r`
     for (const statement of [entries(workspaceId, now, series), ...both]) db.exec(statement)
-    if (sums === "sums") db.exec(String(trigger))
+    db.exec(String(trigger))
+    for (const change of sums === "sums" ? [] : ["INSERT", "UPDATE"]) {
+      db.exec(`CREATE TRIGGER ignore_${change} BEFORE ${change} ON usage_days BEGIN SELECT RAISE(IGNORE); END`)
+    }
     db.exec("PRAGMA wal_checkpoint(TRUNCATE)")
   } finally {
     db.close()

@@ -82,8 +82,14 @@ export const takeReservation = `DELETE FROM reservations WHERE id = :id RETURNIN
 export const abandonReservation = `UPDATE reservations SET state = 'abandoned', abandoned_at = :now
   WHERE id = :id AND owner = :owner AND state = 'open' RETURNING *`
 
-/** Writes an entry of the usage ledger, once for each id. */
-export const insertEntry = insertInto("usage_ledger", entries.insertColumns)
+/**
+ * Writes an entry of the usage ledger, once for each id, on SQLite. `:is_summed` is 1 if the writer
+ * adds it to the sums of its day.
+ */
+export const insertEntry = insertInto("usage_ledger", [
+  ...entries.insertColumns,
+  { field: "isSummed", name: "is_summed", type: "bigint" }
+])
 
 /** The columns of a claim, with their types. */
 export const claimColumns = {

@@ -9,6 +9,7 @@ import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { enabledDestination, insertEvent } from "../storage/sql/EventLog.ts"
 import type { LocalTransactions } from "../storage/sql/Transactions.ts"
+import * as DaySums from "./DaySums.ts"
 import * as Ledger from "./Ledger.ts"
 import * as Statements from "./LedgerStatements.ts"
 import {
@@ -39,13 +40,14 @@ const reservedOf = (row: Row) => ({
   guardrailId: Dialect.textOrNull(row, "guardrail_id"),
   workspaceId: Dialect.text(row, "workspace_id"),
   dayStart: Dialect.int(row, "day_start"),
+  reservedAt: Dialect.int(row, "reserved_at"),
   amount: MicroCredits.make(Dialect.int(row, "amount_micro")),
   byokExtra: MicroCredits.make(Dialect.int(row, "byok_extra_micro")),
   isByok: Dialect.bool(row, "is_byok")
 })
 
 /** Makes the store over the transactions of the database. */
-export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"] => {
+export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore["Service"] => {
   const reserveInBudget = prepare(Statements.reserveInBudget)
   const applyToBudget = prepare(Statements.applyToBudget)
   const selectBudget = prepare(`SELECT * FROM budgets WHERE id = :id`)
@@ -58,6 +60,7 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
   const takeReservation = prepare(Statements.takeReservation)
   const abandonReservation = prepare(Statements.abandonReservation)
   const insertEntry = prepare(Statements.insertEntry)
+  const addToDay = DaySums.make({ collect, prepare })
   const insertClaim = prepare(Statements.insertClaim)
   const storeAnswer = prepare(Statements.storeAnswer)
   const countBytes = prepare(Statements.countBytes)
@@ -172,9 +175,11 @@ export const make = ({ prepare, run }: LocalTransactions): LedgerStore["Service"
         is_byok: Dialect.fromBool(isByok),
         is_late: Dialect.fromBool(isCharged && isLate),
         reserved_micro: reserved,
-        settled_at: now
+        settled_at: now,
+        is_summed: 1
       })
       isFirst = written > 0
+      if (isFirst) addToDay({ ...reservation, ...result, isByok })
     }
     if (isCharged) {
       move(reservation, !isLate, isFirst ? result.cost : 0, isByok)

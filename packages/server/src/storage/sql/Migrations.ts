@@ -28,6 +28,7 @@ import * as RequestDetails from "./migrations/RequestDetails.ts"
 import * as Roles from "./migrations/Roles.ts"
 import * as TraceParent from "./migrations/TraceParent.ts"
 import * as UsageDaysOfBatches from "./migrations/UsageDaysOfBatches.ts"
+import * as UsageDaysOfCommits from "./migrations/UsageDaysOfCommits.ts"
 import * as UsageDaysOfOne from "./migrations/UsageDaysOfOne.ts"
 import { mapSqlError, StorageError } from "./StorageError.ts"
 
@@ -52,7 +53,8 @@ export const migrations: Migrations = {
   "0014_destination_deliveries": DestinationDeliveries.migration,
   "0015_provider_key_use": ProviderKeyUse.migration,
   "0016_alerts": Alerts.migration,
-  "0017_console_session_list": ConsoleSessionList.migration
+  "0017_console_session_list": ConsoleSessionList.migration,
+  "0018_usage_days_of_commits": UsageDaysOfCommits.migration
 }
 
 /**

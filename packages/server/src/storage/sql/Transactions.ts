@@ -41,6 +41,15 @@ export interface LocalTransactions {
   readonly run: <A, E>(body: () => Exit.Exit<A, E>, isAlone?: boolean) => Effect.Effect<A, E | SqlError>
   /** A statement for `body`, prepared when it first runs. Parameters are written `:name`. */
   readonly prepare: (text: string) => LocalStatement
+  /**
+   * Returns a function that `body` calls with what is to be written once for a whole commit. Before
+   * the commit, `write` gets the entries of all bodies that it contains, if there are any. Those of
+   * a body that fails are forgotten. Inside the caller's `sql.withTransaction`, each body's entries
+   * are written after it.
+   *
+   * `write` must only run statements. If it throws, nothing is committed.
+   */
+  readonly collect: <Entry>(write: (entries: ReadonlyArray<Entry>) => void) => (entry: Entry) => void
 }
 
 /** Runs transactions. */

@@ -40,6 +40,14 @@ interface Item {
   readonly finish: (transaction: Exit.Exit<unknown, SqlError>) => void
 }
 
+/** What the bodies of a transaction have collected for one function that writes it. */
+interface Collection {
+  readonly size: () => number
+  /** Forgets all but the first ones. */
+  readonly keep: (size: number) => void
+  readonly write: () => void
+}
+
 /** Limits a group, so that its first transaction does not wait for too many others. */
 const maxGroup = 100
 
@@ -101,14 +109,38 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
   const rollbackToSavepoint = prepareNamed("ROLLBACK TO SAVEPOINT group_item")
   const release = prepareNamed("RELEASE SAVEPOINT group_item")
 
+  const collections: Array<Collection> = []
+  const forgetCollected = () => collections.forEach(({ keep }) => keep(0))
+  const writeCollected = () => collections.forEach(({ write }) => write())
+
+  const collect = <Entry>(write: (entries: ReadonlyArray<Entry>) => void) => {
+    const entries: Array<Entry> = []
+    collections.push({
+      size: () => entries.length,
+      keep: (size) => {
+        entries.length = size
+      },
+      write: () => {
+        if (entries.length > 0) write(entries)
+      }
+    })
+    return (entry: Entry): void => {
+      entries.push(entry)
+    }
+  }
+
   /** Runs the items until one fails. Returns whether all succeeded. */
   const runAll = (items: ReadonlyArray<Item>): boolean => items.every(({ attempt }) => attempt())
 
   /** Runs the items, and rolls back those that fail. */
   const runEach = (items: ReadonlyArray<Item>): boolean => {
     for (const { attempt } of items) {
+      const sizes = collections.map(({ size }) => size())
       savepoint.change({})
-      if (!attempt()) rollbackToSavepoint.change({})
+      if (!attempt()) {
+        rollbackToSavepoint.change({})
+        collections.forEach(({ keep }, index) => keep(sizes[index] ?? 0))
+      }
       release.change({})
     }
     return true
@@ -119,7 +151,9 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
    */
   const transaction = (body: () => boolean): boolean => {
     begin.change({})
+    forgetCollected()
     const isDone = body()
+    if (isDone) writeCollected()
     const end = isDone ? commit : rollback
     end.change({})
     return isDone
@@ -173,6 +207,15 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
       return Effect.andThen(enqueue(item), Deferred.await(deferred))
     })
 
+  /** Runs a body in the caller's transaction. */
+  const inCallersTransaction = <A, E>(body: () => Exit.Exit<A, E>): Exit.Exit<A, E | SqlError> =>
+    resultOf(() => {
+      forgetCollected()
+      const result = body()
+      if (Exit.isSuccess(result)) writeCollected()
+      return result
+    })
+
   const run = <A, E>(
     body: () => Exit.Exit<A, E>,
     isAlone: boolean,
@@ -184,7 +227,7 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
           ? isAlone
             ? alone(body)
             : inGroup(body)
-          : inCallers(Effect.suspend(() => resultOf(body)))
+          : inCallers(Effect.suspend(() => inCallersTransaction(body)))
       )
     )
 
@@ -197,7 +240,8 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
     },
     local: {
       run: (body, isAlone = false) => run(body, isAlone, sql.withTransaction),
-      prepare: prepareNamed
+      prepare: prepareNamed,
+      collect
     }
   }
   return service

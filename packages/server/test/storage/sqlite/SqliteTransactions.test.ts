@@ -221,4 +221,58 @@ describe("transactions on SQLite that share a commit", () => {
       expect(yield* names).toEqual(["first"])
     }).pipe(Effect.provide(database))
   )
+
+  it.effect("write once before a commit what its transactions have collected, without those that failed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { local } = yield* Transactions
+      if (local === undefined) return yield* Effect.die("SQLite is in this process")
+      const written: Array<ReadonlyArray<string>> = []
+      const insert = local.prepare("INSERT INTO milestones (name, reached_at) VALUES (:name, 1)")
+      const keep = local.collect<string>((entries) => {
+        if (entries.includes("refused")) throw new Error("not written")
+        written.push([...entries])
+        insert.change({ name: entries.join(" ") })
+      })
+      const run = (name: string, isAlone?: boolean) =>
+        Effect.exit(
+          local.run(() => {
+            keep(name)
+            return name.startsWith("no") ? Exit.fail(name) : Exit.succeed(name)
+          }, isAlone)
+        )
+      const group = (group: ReadonlyArray<string>) =>
+        Effect.forEach(group, (name) => run(name), { concurrency: "unbounded" })
+      yield* group(["a", "b"])
+      expect((yield* group(["c", "no-1", "d", "no-2", "e"])).map(Exit.isSuccess)).toEqual([
+        true,
+        false,
+        true,
+        false,
+        true
+      ])
+      yield* group(["no-3", "no-4"])
+      yield* run("f", true)
+      yield* run("no-5", true)
+      yield* local.run(() => Exit.void)
+      // A transaction whose entries are not written fails with all of its commit.
+      expect((yield* group(["g", "refused"])).map(Exit.isFailure)).toEqual([true, true])
+      expect(Exit.isFailure(yield* run("refused", true))).toBe(true)
+      const kept = ["a b", "c d e", "f"]
+      expect(yield* names).toEqual(kept)
+      // In the caller's transaction, each writes its own.
+      yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* run("h")
+          yield* run("no-6")
+          expect(Exit.isFailure(yield* run("refused"))).toBe(true)
+          yield* run("i")
+        })
+      )
+      yield* Effect.exit(sql.withTransaction(Effect.andThen(run("j"), Effect.fail("undone"))))
+      expect(yield* names).toEqual([...kept, "h", "i"])
+      yield* run("k")
+      expect(written).toEqual([["a", "b"], ["c", "d", "e"], ["f"], ["h"], ["i"], ["j"], ["k"]])
+    }).pipe(Effect.provide(database))
+  )
 })

@@ -7,7 +7,7 @@
  * counts on the day on which its request was admitted. It is added twice: to its key, and with an
  * empty `key_hash` to its workspace. On Postgres, a transaction that ends a request has locked the
  * workspace before, so two of them never wait for each other's sums in a circle.
- * `UsageDaysOfBatches.ts` replaces the trigger there.
+ * `UsageDaysOfBatches.ts` replaces the trigger there, and `UsageDaysOfCommits.ts` on SQLite.
  *
  * Providers report tokens. A count that is no sensible number is left out, so that it never keeps a
  * request from ending.
@@ -38,9 +38,12 @@ export const place = "workspace_id, key_hash, day_start, model, provider"
 /** The columns that are sums. */
 export const counters = ["requests", "failed", "cost_micro", "byok_micro", "prompt_tokens", "completion_tokens"]
 
+/** The largest sensible number of tokens. */
+export const maxTokens = 1_000_000_000
+
 /** A count of tokens, or 0 if it is no sensible number. */
 export const tokens = (count: string) =>
-  `CASE WHEN CAST(${count} AS NUMERIC) BETWEEN 0 AND 1000000000 THEN CAST(CAST(${count} AS NUMERIC) AS BIGINT) ELSE 0 END`
+  `CASE WHEN CAST(${count} AS NUMERIC) BETWEEN 0 AND ${maxTokens} THEN CAST(CAST(${count} AS NUMERIC) AS BIGINT) ELSE 0 END`
 
 /** The prompt tokens in the counts of an entry. */
 export const promptOf = (usage: string) => `coalesce(${usage} ->> 'input_tokens', ${usage} ->> 'total_tokens')`
@@ -80,10 +83,12 @@ export const rowsOfDay = (entry: string) =>
   `SELECT COUNT(*) FROM (SELECT 1 FROM usage_days d WHERE d.workspace_id = ${entry}.workspace_id
   AND d.key_hash = '' AND d.day_start = ${dayOf(entry)} LIMIT ${2 * maxUnpaidRows}) AS rows_of_day`
 
-/** The model under which the entry `NEW` counts. */
-const boundedModel = `CASE WHEN length(NEW.model) > ${maxModelLength} THEN '${otherModels}'
-  WHEN EXISTS (${rowOfModel("NEW")}) THEN NEW.model
-  WHEN (${rowsOfDay("NEW")}) < CASE NEW.cost_micro WHEN 0 THEN ${maxUnpaidRows} ELSE ${2 * maxUnpaidRows} END THEN NEW.model
+/** The model under which an entry counts. */
+export const boundedModel = (
+  entry: string
+): string => `CASE WHEN length(${entry}.model) > ${maxModelLength} THEN '${otherModels}'
+  WHEN EXISTS (${rowOfModel(entry)}) THEN ${entry}.model
+  WHEN (${rowsOfDay(entry)}) < CASE ${entry}.cost_micro WHEN 0 THEN ${maxUnpaidRows} ELSE ${2 * maxUnpaidRows} END THEN ${entry}.model
   ELSE '${otherModels}' END`
 
 /** The JSON is read once, because this runs in every paid request. */
@@ -93,7 +98,7 @@ DECLARE
   usage json := NEW.usage::json;
   prompt numeric := CAST(${promptOf("usage")} AS NUMERIC);
   completion numeric := CAST(${completionOf("usage")} AS NUMERIC);
-  counted text := ${boundedModel};
+  counted text := ${boundedModel("NEW")};
 BEGIN
   ${addTo("counted", "prompt", "completion")}
   RETURN NULL;
@@ -101,9 +106,10 @@ END $$`,
   "CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger FOR EACH ROW EXECUTE FUNCTION gateway_usage_days()"
 ]
 
-const sqliteTrigger = [
-  `CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger BEGIN ${addTo(`(${boundedModel})`, promptOf("NEW.usage"), completionOf("NEW.usage"))} END`
-]
+/** What the trigger does for each entry on SQLite. */
+export const sqliteBody = `BEGIN ${addTo(`(${boundedModel("NEW")})`, promptOf("NEW.usage"), completionOf("NEW.usage"))} END`
+
+const sqliteTrigger = [`CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger ${sqliteBody}`]
 
 /** Creates the table and the trigger. */
 export const create = Effect.gen(function* () {

@@ -7,7 +7,7 @@
  * transaction that ends requests has locked their workspaces before, and the rows are written in
  * order, so no two of them wait for each other's sums in a circle.
  *
- * SQLite runs its trigger in the same process, for each entry.
+ * `UsageDaysOfCommits.ts` is the same for SQLite.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"

@@ -1,0 +1,85 @@
+/**
+ * On SQLite, adds what requests have used to the sums of their days: once before each commit, for
+ * all requests that end in it. So requests of one key for one model update two rows together.
+ *
+ * The result is as if the trigger of the ledger had added the entries one after the other, for each
+ * model those that cost something first. `UsageDays.ts` has the rules. The trigger adds only
+ * entries whose `is_summed` is 0.
+ */
+import * as Periods from "../internal/Periods.ts"
+import * as Dialect from "../storage/sql/Dialect.ts"
+import { addCounters, boundedModel, counters, maxTokens, place } from "../storage/sql/migrations/UsageDays.ts"
+import type { LocalTransactions } from "../storage/sql/Transactions.ts"
+import type { Entry as LedgerEntry, Result } from "./Ledger.ts"
+
+/** What the sums need of an entry. */
+export interface Entry
+  extends
+    Pick<LedgerEntry, "workspaceId" | "keyHash" | "model" | "reservedAt" | "isByok">,
+    Pick<Result, "status" | "provider" | "cost" | "usage"> {}
+
+const placeNames = place.split(", ")
+
+const valuesOf = (names: ReadonlyArray<string>): string => names.map((name) => `:${name}`).join(", ")
+
+const updateRow = `UPDATE usage_days SET ${counters.map((counter) => `${counter} = ${counter} + :${counter}`).join(", ")}
+  WHERE ${placeNames.map((name) => `${name} = :${name}`).join(" AND ")}`
+
+const insertRow = `INSERT INTO usage_days (${place}, ${counters.join(", ")})
+  VALUES (${valuesOf([...placeNames, ...counters])})`
+
+/** Adds to the row of a workspace for a model without one, and returns the model that counts. */
+const addToBounded = `INSERT INTO usage_days (${place}, ${counters.join(", ")})
+  SELECT :workspace_id, :key_hash, :day_start, ${boundedModel("one_entry")}, :provider, ${valuesOf(counters)}
+  FROM (SELECT :workspace_id AS workspace_id, :day_start AS reserved_at, :model AS model, :provider AS provider,
+    :cost_micro + :byok_micro AS cost_micro) AS one_entry WHERE true
+  ${addCounters} RETURNING model`
+
+/** A count of tokens, or 0 if it is no sensible number. */
+const tokens = (count = 0): number => (count >= 0 && count <= maxTokens ? Math.trunc(count) : 0)
+
+const sum = (entries: ReadonlyArray<Entry>, value: (entry: Entry) => number): number =>
+  entries.reduce((total, entry) => total + value(entry), 0)
+
+const sumsOf = (entries: ReadonlyArray<Entry>) => ({
+  requests: entries.length,
+  failed: sum(entries, ({ status }) => (status === "completed" ? 0 : 1)),
+  cost_micro: sum(entries, ({ cost, isByok }) => (isByok ? 0 : cost)),
+  byok_micro: sum(entries, ({ cost, isByok }) => (isByok ? cost : 0)),
+  prompt_tokens: sum(entries, ({ usage }) => tokens(usage?.["input_tokens"] ?? usage?.["total_tokens"])),
+  completion_tokens: sum(entries, ({ usage }) => tokens(usage?.["output_tokens"]))
+})
+
+/** What entries that have the same rows, apart from the key, have in common. */
+const rowsOf = ({ model, provider, reservedAt, workspaceId }: Entry): string =>
+  `${Periods.startOfDay(reservedAt)} ${workspaceId.length} ${model.length} ${workspaceId}${model}${provider ?? ""}`
+
+/** Returns a function that adds an entry in the transaction that writes it. */
+export const make = ({ collect, prepare }: Pick<LocalTransactions, "collect" | "prepare">) => {
+  const update = prepare(updateRow)
+  const insert = prepare(insertRow)
+  const insertBounded = prepare(addToBounded)
+
+  /** Adds entries that have the same rows. */
+  const add = (entries: ReadonlyArray<Entry>): void => {
+    const [first] = entries
+    if (first === undefined) return
+    const { model, provider, reservedAt, workspaceId } = first
+    const day = { workspace_id: workspaceId, day_start: Periods.startOfDay(reservedAt), provider: provider ?? "" }
+    const ofWorkspace = { ...day, key_hash: "", model, ...sumsOf(entries) }
+    let counted = model
+    if (update.change(ofWorkspace) === 0) {
+      const [row] = insertBounded.rows(ofWorkspace)
+      if (row === undefined) return
+      counted = Dialect.text(row, "model")
+    }
+    for (const [keyHash, own] of Map.groupBy(entries, (entry) => entry.keyHash)) {
+      const ofKey = { ...day, key_hash: keyHash, model: counted, ...sumsOf(own) }
+      if (update.change(ofKey) === 0) insert.change(ofKey)
+    }
+  }
+
+  return collect<Entry>((entries) => {
+    for (const own of Map.groupBy(entries, rowsOf).values()) add(own)
+  })
+}
