@@ -104,15 +104,14 @@ const expectedOf = (all: ReadonlyArray<Entry>) => {
   const sum = (of: ReadonlyArray<Entry>, value: (entry: Entry) => number) =>
     of.reduce((total, entry) => total + value(entry), 0)
   const tokens = (count = 0) => (count > 1e9 ? 0 : Math.floor(count))
-  return Array.from(groups.entries(), ([place, rows]) => {
-    const [workspace_id, key_hash, day_start, model, provider]: ReadonlyArray<unknown> = JSON.parse(place)
+  return Array.from(groups.values(), (rows) => {
     const group = rows.map(({ entry }) => entry)
     return {
-      workspace_id,
-      key_hash,
-      day_start,
-      model,
-      provider,
+      workspace_id: group[0]?.workspaceId,
+      key_hash: rows[0]?.keyHash,
+      day_start: startOfDay(group[0]?.reservedAt ?? 0),
+      model: group[0]?.model,
+      provider: group[0]?.provider ?? "",
       requests: group.length,
       failed: group.filter(({ status }) => status !== "completed").length,
       cost_micro: sum(group, ({ cost, isByok }) => (isByok ? 0 : cost)),
