@@ -10,13 +10,14 @@ import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { addCounters, boundedModel, counters, maxTokens, place } from "../storage/sql/migrations/UsageDays.ts"
 import type { LocalTransactions } from "../storage/sql/Transactions.ts"
-import type { Entry as LedgerEntry, Result } from "./Ledger.ts"
+import type { Reservation, Result } from "./Ledger.ts"
 
 /** What the sums need of an entry. */
-export interface Entry
-  extends
-    Pick<LedgerEntry, "workspaceId" | "keyHash" | "model" | "reservedAt" | "isByok">,
-    Pick<Result, "status" | "provider" | "cost" | "usage"> {}
+export interface Entry {
+  readonly reservation: Pick<Reservation, "workspaceId" | "keyHash" | "model" | "reservedAt">
+  readonly result: Pick<Result, "status" | "provider" | "cost" | "usage">
+  readonly isByok: boolean
+}
 
 const placeNames = place.split(", ")
 
@@ -43,15 +44,15 @@ const sum = (entries: ReadonlyArray<Entry>, value: (entry: Entry) => number): nu
 
 const sumsOf = (entries: ReadonlyArray<Entry>) => ({
   requests: entries.length,
-  failed: sum(entries, ({ status }) => (status === "completed" ? 0 : 1)),
-  cost_micro: sum(entries, ({ cost, isByok }) => (isByok ? 0 : cost)),
-  byok_micro: sum(entries, ({ cost, isByok }) => (isByok ? cost : 0)),
-  prompt_tokens: sum(entries, ({ usage }) => tokens(usage?.["input_tokens"] ?? usage?.["total_tokens"])),
-  completion_tokens: sum(entries, ({ usage }) => tokens(usage?.["output_tokens"]))
+  failed: sum(entries, ({ result }) => (result.status === "completed" ? 0 : 1)),
+  cost_micro: sum(entries, ({ isByok, result }) => (isByok ? 0 : result.cost)),
+  byok_micro: sum(entries, ({ isByok, result }) => (isByok ? result.cost : 0)),
+  prompt_tokens: sum(entries, ({ result: { usage } }) => tokens(usage?.["input_tokens"] ?? usage?.["total_tokens"])),
+  completion_tokens: sum(entries, ({ result: { usage } }) => tokens(usage?.["output_tokens"]))
 })
 
 /** What entries that have the same rows, apart from the key, have in common. */
-const rowsOf = ({ model, provider, reservedAt, workspaceId }: Entry): string =>
+const rowsOf = ({ reservation: { model, reservedAt, workspaceId }, result: { provider } }: Entry): string =>
   `${Periods.startOfDay(reservedAt)} ${workspaceId.length} ${model.length} ${workspaceId}${model}${provider ?? ""}`
 
 /** Returns a function that adds an entry in the transaction that writes it. */
@@ -64,8 +65,9 @@ export const make = ({ collect, prepare }: Pick<LocalTransactions, "collect" | "
   const add = (entries: ReadonlyArray<Entry>): void => {
     const [first] = entries
     if (first === undefined) return
-    const { model, provider, reservedAt, workspaceId } = first
-    const day = { workspace_id: workspaceId, day_start: Periods.startOfDay(reservedAt), provider: provider ?? "" }
+    const { model, reservedAt, workspaceId } = first.reservation
+    const provider = first.result.provider ?? ""
+    const day = { workspace_id: workspaceId, day_start: Periods.startOfDay(reservedAt), provider }
     const ofWorkspace = { ...day, key_hash: "", model, ...sumsOf(entries) }
     let counted = model
     if (update.change(ofWorkspace) === 0) {
@@ -73,7 +75,7 @@ export const make = ({ collect, prepare }: Pick<LocalTransactions, "collect" | "
       if (row === undefined) return
       counted = Dialect.text(row, "model")
     }
-    for (const [keyHash, own] of Map.groupBy(entries, (entry) => entry.keyHash)) {
+    for (const [keyHash, own] of Map.groupBy(entries, ({ reservation }) => reservation.keyHash)) {
       const ofKey = { ...day, key_hash: keyHash, model: counted, ...sumsOf(own) }
       if (update.change(ofKey) === 0) insert.change(ofKey)
     }

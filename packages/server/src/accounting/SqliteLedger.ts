@@ -179,7 +179,7 @@ export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore[
         is_summed: 1
       })
       isFirst = written > 0
-      if (isFirst) addToDay({ ...reservation, ...result, isByok })
+      if (isFirst) addToDay({ reservation, result, isByok })
     }
     if (isCharged) {
       move(reservation, !isLate, isFirst ? result.cost : 0, isByok)
