@@ -53,7 +53,7 @@ export const bound = (): void => {
 }
 
 /**
- * Returns the memory that only the start needed to the system, 30 to 40 MiB, once, two seconds
+ * Returns the memory that only the start needed to the system, about 30 MiB, once, two seconds
  * after the call. This stops the process for about 0.1 seconds, so it is left out if a request is
  * open. Does nothing in a process without the bounds.
  */

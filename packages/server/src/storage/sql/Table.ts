@@ -79,13 +79,18 @@ interface Writer {
 
 const writers = new WeakMap<SchemaAST.AST, Writer>()
 
-/** The writer of a column, if it was made by {@link stored}. A new row may leave it out. */
-const writerOf = (ast: SchemaAST.AST): Writer | undefined =>
-  writers.get(ast) ?? (ast._tag === "Union" && ast.types[0] !== undefined ? writers.get(ast.types[0]) : undefined)
+const isAbsence = ({ _tag }: SchemaAST.AST): boolean => _tag === "Undefined" || _tag === "Null"
+
+/** The writer of a column that was made by {@link stored}, also if it may be left out or null. */
+const writerOf = (ast: SchemaAST.AST): Writer | undefined => {
+  const present = ast._tag === "Union" ? ast.types.filter((type) => !isAbsence(type)) : []
+  const [only, ...others] = present
+  return writers.get(ast) ?? (only === undefined || others.length > 0 ? undefined : writerOf(only))
+}
 
 /**
- * A column of another type than it is stored as. To write a value asks no schema: that took ten
- * times as long, and a paid request writes seven.
+ * A column of another type than it is stored as. A value is written without its schema, because a
+ * paid request writes seven of them.
  */
 export const stored = <Stored extends string | number | null, A>(
   column: Schema.Codec<Stored>,
