@@ -164,12 +164,12 @@ describe("EphemeralKeys", () => {
     Effect.gen(function* () {
       const { parent, plain } = yield* family()
       const ephemerals = yield* EphemeralKeys.EphemeralKeys
+      yield* TestClock.setTime(minutes(15 + 60) - 1)
+      expect(yield* reasonOf(plain)).toBe("expired")
+      expect(yield* ephemerals.purge).toBe(0)
+      const { plain: young } = yield* ephemerals.create(parent, minutes(15))
+      yield* TestClock.adjust("5 minutes")
       yield* Effect.gen(function* () {
-        yield* TestClock.setTime(minutes(15 + 60) - 1)
-        expect(yield* reasonOf(plain)).toBe("expired")
-        expect(yield* ephemerals.purge).toBe(0)
-        const { plain: young } = yield* ephemerals.create(parent, minutes(15))
-        yield* TestClock.adjust("5 minutes")
         // The deletion in the background may still be under way.
         const kept = (yield* SqlClient)`SELECT hash FROM ephemeral_keys`
         expect(yield* Effect.repeat(kept, { until: ({ length }) => length < 2 })).toHaveLength(1)
