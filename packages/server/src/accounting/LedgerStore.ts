@@ -109,7 +109,8 @@ export class LedgerStore extends Context.Service<
      */
     readonly claim: (claim: ClaimRow, isAlone: boolean) => Effect.Effect<boolean, SqlError>
     /**
-     * Writes a reservation, or fails with the budget that does not allow it. For `isAlone` see {@link End}.
+     * Writes a reservation, or fails with the budget that does not allow it. For `isAlone` see
+     * {@link End}.
      */
     readonly reserve: (
       reservation: NewReservation,
