@@ -25,6 +25,11 @@ export interface Simulation {
   readonly now: () => number
   /** What the fibers of one process run with: its clock, its scheduler, and its random source. */
   readonly contextOf: (process: Alive, dice: Dice.Dice) => Context.Context<never>
+  /**
+   * Sleeps on the clock of the process, in milliseconds, whichever clock is in the context: some
+   * statements run with the machine's.
+   */
+  readonly sleep: (process: Alive, millis: number) => Effect.Effect<void>
   /** Counts work outside of this process, such as a query to a database, until it is called. */
   readonly external: () => () => void
   /** Runs until every fiber waits. */
@@ -143,6 +148,7 @@ export const make = (startsAt: number, { quietTurns }: Options): Simulation => {
         Context.add(Scheduler.Scheduler, schedulerOf(process)),
         Context.add(Random.Random, dice.random)
       ),
+    sleep: (process, millis) => clockOf(process).sleep(Duration.millis(millis)),
     external: () => {
       outside++
       let isOver = false

@@ -151,7 +151,7 @@ export const make = (plan: Plan, options: Simulation.Options, details?: Array<st
         case "answer lost":
           return Effect.flatMap(Effect.exit(ifAlive(process, effect)), () => failure)
         case "delay":
-          return Effect.andThen(Effect.sleep(fault.millis), ifAlive(process, effect))
+          return Effect.andThen(simulation.sleep(process, fault.millis), ifAlive(process, effect))
         case "kill": {
           const dies = Effect.suspend(() => {
             if (process.isAlive()) process.kill(fault.restartsAfter)
