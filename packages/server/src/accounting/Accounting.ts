@@ -204,8 +204,9 @@ export const make = Effect.gen(function* () {
   const requireCredits = RequireCredits.make(sql)
   const credits = Credits.make(sql, yield* SecureRandom)
   /**
-   * Reservations of requests that this process is serving, once they are written. The reaper uses
-   * it to recognize reservations whose settle or release failed.
+   * The requests that this process is serving, by the id of their reservation, which is the value
+   * once it is written. The reaper uses it to recognize reservations whose settle or release
+   * failed.
    */
   const underWay = new Map<string, NewReservation | undefined>()
   const inThisTurn = EventLoopTurn.counter()

@@ -72,7 +72,7 @@ const isPlain = (ast: SchemaAST.AST): ((value: unknown) => boolean) => {
   return () => false
 }
 
-/** Stores a value of a column, without its schema. The compiler has checked the type of the value. */
+/** Stores a value of a column without its schema. The compiler has checked its type. */
 interface Writer {
   write(this: void, value: unknown): unknown
 }
