@@ -63,10 +63,14 @@ export const chargeWorkspace = `UPDATE workspaces SET balance_micro = balance_mi
 /** The reservation of an id. */
 export const selectReservation = `SELECT * FROM reservations WHERE id = :id`
 
-const insertInto = (table: string, columns: ReadonlyArray<Column>): string => {
+const insertInto = (
+  table: string,
+  columns: ReadonlyArray<Column>,
+  constants: Readonly<Record<string, string>> = {}
+): string => {
   const names = columns.map(({ name }) => name)
-  const values = names.map((name) => `:${name}`)
-  return `INSERT INTO ${table} (${names.join(", ")}) VALUES (${values.join(", ")}) ON CONFLICT (id) DO NOTHING`
+  const values = [...names.map((name) => `:${name}`), ...Object.values(constants)]
+  return `INSERT INTO ${table} (${[...names, ...Object.keys(constants)].join(", ")}) VALUES (${values.join(", ")}) ON CONFLICT (id) DO NOTHING`
 }
 
 /** Writes a reservation. Writes nothing if the id has one. */
@@ -83,13 +87,10 @@ export const abandonReservation = `UPDATE reservations SET state = 'abandoned', 
   WHERE id = :id AND owner = :owner AND state = 'open' RETURNING *`
 
 /**
- * Writes an entry of the usage ledger, once for each id, on SQLite. `:is_summed` is 1 if the writer
- * adds it to the sums of its day.
+ * Writes an entry of the usage ledger, once for each id, on SQLite. The writer adds it to the sums
+ * of its day, so the trigger does not.
  */
-export const insertEntry = insertInto("usage_ledger", [
-  ...entries.insertColumns,
-  { field: "isSummed", name: "is_summed", type: "bigint" }
-])
+export const insertEntry = insertInto("usage_ledger", entries.insertColumns, { is_summed: "1" })
 
 /** The columns of a claim, with their types. */
 export const claimColumns = {

@@ -175,8 +175,7 @@ export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore[
         is_byok: Dialect.fromBool(isByok),
         is_late: Dialect.fromBool(isCharged && isLate),
         reserved_micro: reserved,
-        settled_at: now,
-        is_summed: 1
+        settled_at: now
       })
       isFirst = written > 0
       if (isFirst) addToDay({ reservation, result, isByok })

@@ -8,28 +8,15 @@ import * as LedgerSql from "../../src/accounting/LedgerSql.ts"
 import { claimLost, LedgerStore } from "../../src/accounting/LedgerStore.ts"
 import { dayMillis, startOfDay } from "../../src/internal/Periods.ts"
 import * as Dialect from "../../src/storage/sql/Dialect.ts"
-import * as Migrations from "../../src/storage/sql/Migrations.ts"
-import * as SqliteClient from "../../src/storage/sqlite/SqliteClient.ts"
+import * as WatchedSqlite from "../storage/sqlite/WatchedSqlite.ts"
 
 const micro = MicroCredits.make
 const first = Date.UTC(2026, 0, 1)
 const unbounded = { concurrency: "unbounded" } as const
 
 /** The store over a database that tells of each synchronous statement before it runs. */
-const database = (before: (text: string) => void = () => {}) =>
-  LedgerSql.layer.pipe(
-    Layer.provideMerge(Migrations.layer),
-    Layer.provideMerge(
-      SqliteClient.layer({
-        filename: ":memory:",
-        wrapLocal: (text, statement) => {
-          before(text)
-          return statement()
-        }
-      })
-    ),
-    Layer.fresh
-  )
+const database = (before?: (text: string) => void) =>
+  LedgerSql.layer.pipe(Layer.provideMerge(WatchedSqlite.layer(before)), Layer.fresh)
 
 /** Writes the workspaces `v` and `w`, with the keys `v-0`, `v-1`, `w-0` and `w-1`. */
 const payers = Effect.gen(function* () {

@@ -1,28 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer } from "effect"
+import { Effect, Exit, Fiber } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Transactions } from "../../../src/storage/sql/Transactions.ts"
-import * as Migrations from "../../../src/storage/sql/Migrations.ts"
-import * as SqliteClient from "../../../src/storage/sqlite/SqliteClient.ts"
 import { mapSqlError } from "../../../src/storage/sql/StorageError.ts"
+import * as WatchedSqlite from "./WatchedSqlite.ts"
 
-/** A database that tells of each synchronous statement before it runs. */
-const makeDatabase = (before: (text: string) => void) =>
-  Layer.fresh(
-    Migrations.layer.pipe(
-      Layer.provideMerge(
-        SqliteClient.layer({
-          filename: ":memory:",
-          wrapLocal: (text, statement) => {
-            before(text)
-            return statement()
-          }
-        })
-      )
-    )
-  )
-
-const database = makeDatabase(() => {})
+const database = WatchedSqlite.layer()
 
 const sqliteError = (errcode: number) => Object.assign(new Error("refused"), { errcode })
 
@@ -69,7 +52,7 @@ describe("transactions on SQLite that share a commit", () => {
       expect(commits).toBe(3)
     }).pipe(
       Effect.provide(
-        makeDatabase((text) => {
+        WatchedSqlite.layer((text) => {
           if (text === "COMMIT") commits++
         })
       )
@@ -119,7 +102,7 @@ describe("transactions on SQLite that share a commit", () => {
       expect(yield* names).toEqual(["a", "b"])
     }).pipe(
       Effect.provide(
-        makeDatabase((text) => {
+        WatchedSqlite.layer((text) => {
           if (text === "COMMIT" && isBroken) throw sqliteError(10)
         })
       )
@@ -140,7 +123,7 @@ describe("transactions on SQLite that share a commit", () => {
       expect(begins).toBe(5)
     }).pipe(
       Effect.provide(
-        makeDatabase((text) => {
+        WatchedSqlite.layer((text) => {
           // Locked at first, and again before the group is repeated with savepoints.
           if (text === "BEGIN IMMEDIATE" && [1, 3].includes(++begins)) throw sqliteError(5)
         })
@@ -180,7 +163,7 @@ describe("transactions on SQLite that share a commit", () => {
       expect(yield* names).toEqual(["fifth", "first", "second"])
     }).pipe(
       Effect.provide(
-        makeDatabase((text) => {
+        WatchedSqlite.layer((text) => {
           const count = (counts.get(text) ?? 0) + 1
           counts.set(text, count)
           if (refuse.get(text)?.includes(count)) throw sqliteError(text === "COMMIT" ? 10 : 5)
