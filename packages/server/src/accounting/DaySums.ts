@@ -4,13 +4,14 @@
  *
  * The result is as if the trigger of the ledger had added the entries one after the other, for each
  * model those that cost something first. `UsageDays.ts` has the rules. The trigger adds only
- * entries whose `is_summed` is 0.
+ * entries whose `is_summed` is 0. `daySumsFunction.ts` is the same for Postgres.
  */
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { addCounters, boundedModel, counters, maxTokens, place } from "../storage/sql/migrations/UsageDays.ts"
+import { maxTokens } from "../storage/sql/migrations/UsageDays.ts"
 import type { LocalTransactions } from "../storage/sql/Transactions.ts"
 import type { Reservation, Result } from "./Ledger.ts"
+import * as Statements from "./LedgerStatements.ts"
 
 /** What the sums need of an entry. */
 export interface Entry {
@@ -19,25 +20,14 @@ export interface Entry {
   readonly isByok: boolean
 }
 
-const placeNames = place.split(", ")
-
-const valuesOf = (names: ReadonlyArray<string>): string => names.map((name) => `:${name}`).join(", ")
-
-const updateRow = `UPDATE usage_days SET ${counters.map((counter) => `${counter} = ${counter} + :${counter}`).join(", ")}
-  WHERE ${placeNames.map((name) => `${name} = :${name}`).join(" AND ")}`
-
-const insertRow = `INSERT INTO usage_days (${place}, ${counters.join(", ")})
-  VALUES (${valuesOf([...placeNames, ...counters])})`
-
-/** Adds to the row of a workspace for a model without one, and returns the model that counts. */
-const addToBounded = `INSERT INTO usage_days (${place}, ${counters.join(", ")})
-  SELECT :workspace_id, :key_hash, :day_start, ${boundedModel("one_entry")}, :provider, ${valuesOf(counters)}
-  FROM (SELECT :workspace_id AS workspace_id, :day_start AS reserved_at, :model AS model, :provider AS provider,
-    :cost_micro + :byok_micro AS cost_micro) AS one_entry WHERE true
-  ${addCounters} RETURNING model`
-
 /** A count of tokens, or 0 if it is no sensible number. */
 const tokens = (count = 0): number => (count >= 0 && count <= maxTokens ? Math.trunc(count) : 0)
+
+/** What a result adds to the counters of tokens. */
+export const tokensOf = ({ usage }: Pick<Result, "usage">) => ({
+  prompt_tokens: tokens(usage?.["input_tokens"] ?? usage?.["total_tokens"]),
+  completion_tokens: tokens(usage?.["output_tokens"])
+})
 
 const sum = (entries: ReadonlyArray<Entry>, value: (entry: Entry) => number): number =>
   entries.reduce((total, entry) => total + value(entry), 0)
@@ -47,8 +37,8 @@ const sumsOf = (entries: ReadonlyArray<Entry>) => ({
   failed: sum(entries, ({ result }) => (result.status === "completed" ? 0 : 1)),
   cost_micro: sum(entries, ({ isByok, result }) => (isByok ? 0 : result.cost)),
   byok_micro: sum(entries, ({ isByok, result }) => (isByok ? result.cost : 0)),
-  prompt_tokens: sum(entries, ({ result: { usage } }) => tokens(usage?.["input_tokens"] ?? usage?.["total_tokens"])),
-  completion_tokens: sum(entries, ({ result: { usage } }) => tokens(usage?.["output_tokens"]))
+  prompt_tokens: sum(entries, ({ result }) => tokensOf(result).prompt_tokens),
+  completion_tokens: sum(entries, ({ result }) => tokensOf(result).completion_tokens)
 })
 
 /** What entries that have the same rows, apart from the key, have in common. */
@@ -57,9 +47,9 @@ const rowsOf = ({ reservation: { model, reservedAt, workspaceId }, result: { pro
 
 /** Returns a function that adds an entry in the transaction that writes it. */
 export const make = ({ collect, prepare }: Pick<LocalTransactions, "collect" | "prepare">) => {
-  const update = prepare(updateRow)
-  const insert = prepare(insertRow)
-  const insertBounded = prepare(addToBounded)
+  const update = prepare(Statements.addToDay)
+  const insert = prepare(Statements.insertDay)
+  const insertBounded = prepare(Statements.insertBoundedDay)
 
   /** Adds entries that have the same rows. */
   const add = (entries: ReadonlyArray<Entry>): void => {

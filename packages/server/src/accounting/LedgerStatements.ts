@@ -8,6 +8,7 @@
  * first write of a new period resets that period's sums. Periods only move forward: a process whose
  * clock is behind another's at midnight must count in the later day.
  */
+import { addCounters, boundedModel, counters as dayCounters, place } from "../storage/sql/migrations/UsageDays.ts"
 import type { Column } from "../storage/sql/Table.ts"
 import { entries, reservations } from "./Ledger.ts"
 import type { AnswerRow, ClaimRow } from "./LedgerStore.ts"
@@ -91,6 +92,27 @@ export const abandonReservation = `UPDATE reservations SET state = 'abandoned', 
  * of its day, so the trigger does not.
  */
 export const insertEntry = insertInto("usage_ledger", entries.insertColumns, { is_summed: "1" })
+
+const placeNames = place.split(", ")
+const dayNames = [...placeNames, ...dayCounters]
+
+/** Adds to the sums of a day in their row, if there is one. */
+export const addToDay = `UPDATE usage_days SET ${dayCounters.map((name) => `${name} = ${name} + :${name}`).join(", ")}
+  WHERE ${placeNames.map((name) => `${name} = :${name}`).join(" AND ")}`
+
+/** Adds to the sums of a day, also if there is no row. */
+export const insertDay = `INSERT INTO usage_days (${dayNames.join(", ")})
+  VALUES (${dayNames.map((name) => `:${name}`).join(", ")}) ${addCounters}`
+
+/**
+ * Adds to the sums of a day of a workspace, for a model without a row. Returns the model under
+ * which it counts.
+ */
+export const insertBoundedDay = `INSERT INTO usage_days (${dayNames.join(", ")})
+  SELECT ${dayNames.map((name) => (name === "model" ? boundedModel("one_entry") : `:${name}`)).join(", ")}
+  FROM (SELECT :workspace_id AS workspace_id, :day_start AS reserved_at, :model AS model, :provider AS provider,
+    :cost_micro + :byok_micro AS cost_micro) AS one_entry WHERE true
+  ${addCounters} RETURNING model`
 
 /** The columns of a claim, with their types. */
 export const claimColumns = {

@@ -12,6 +12,8 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import { tokensOf } from "./DaySums.ts"
+import * as daySumsFunction from "./daySumsFunction.ts"
 import * as Ledger from "./Ledger.ts"
 import * as Statements from "./LedgerStatements.ts"
 import {
@@ -57,7 +59,7 @@ const endItem = ({ answer, event, id, now, result }: End): Item => ({
   kind: "end",
   id,
   now,
-  ...(result === undefined ? {} : Ledger.resultRow(result)),
+  ...(result === undefined ? {} : { ...Ledger.resultRow(result), ...tokensOf(result) }),
   event_at: event?.createdAt,
   event_workspace: event?.workspaceId,
   event: event?.body(),
@@ -77,7 +79,7 @@ const isOfOneRequest = (error: SqlError) => !error.isRetryable
 /** Makes the store over the database in the context. Creates the function that it calls. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* mapSqlError("PostgresLedger.make")(PostgresFunction.ensure([ledgerFunction.apply]))
+  yield* mapSqlError("PostgresLedger.make")(PostgresFunction.ensure([daySumsFunction.add, ledgerFunction.apply]))
   const apply = Dialect.fixed(sql, `SELECT result FROM ${ledgerFunction.apply.name}(?1) AS result`)
 
   /** Writes the items, in one transaction. Returns a result for each, with the bytes of its key. */

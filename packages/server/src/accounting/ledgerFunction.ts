@@ -7,21 +7,32 @@
  * sorted. All writers follow this order, so batches of several processes never wait for each other
  * in a circle. After that it checks and writes one item after the other, so that the rows show each
  * item what those before it did. An item that is refused has written nothing. The entries of all
- * are written together, because the database then adds them to the sums of the day together.
+ * are written together, and so are the sums of their days (`daySumsFunction.ts`).
  */
+import { dayMillis } from "../internal/Periods.ts"
 import { announce } from "../storage/postgres/eventFunctions.ts"
 import * as PostgresFunction from "../storage/postgres/PostgresFunction.ts"
 import { enabledDestination, insertEvent } from "../storage/sql/EventLog.ts"
 import { entries, originColumns, reservations, resultColumns } from "./Ledger.ts"
+import * as daySums from "./daySumsFunction.ts"
 import * as Statements from "./LedgerStatements.ts"
 
 /** The fields of an item of a batch, with their types: the columns that it writes, and others. */
 const fields = new Map([
   ["kind", "text"],
   ...[...reservations.insertColumns, ...resultColumns].map(({ name, type }) => [name, type] as const),
-  ...["now", "week", "month", "credits", "byok", "event_at", "answer_status", "bytes"].map(
-    (name) => [name, "bigint"] as const
-  ),
+  ...[
+    "prompt_tokens",
+    "completion_tokens",
+    "now",
+    "week",
+    "month",
+    "credits",
+    "byok",
+    "event_at",
+    "answer_status",
+    "bytes"
+  ].map((name) => [name, "bigint"] as const),
   ...[
     "event",
     "event_workspace",
@@ -137,6 +148,28 @@ const entryValues: Readonly<Record<string, string>> = {
 
 const entryNames = entries.insertColumns.map(({ name }) => name)
 
+/** The sums of the day that an entry changes. */
+const dayPlace: ReadonlyArray<readonly [name: string, value: string]> = [
+  ["workspace_id", "entry.workspace_id"],
+  ["key_hash", "entry.key_hash"],
+  ["day_start", `entry.reserved_at - entry.reserved_at % ${dayMillis}`],
+  ["model", "entry.model"],
+  ["provider", "entry.provider"]
+]
+
+/** What an entry adds to them. Entries that follow each other are often of one key and model. */
+const dayCounters: ReadonlyArray<readonly [name: string, value: string]> = [
+  ["requests", "1"],
+  ["failed", "CASE WHEN v_is_charged THEN 0 ELSE 1 END"],
+  ["cost_micro", "CASE WHEN v_is_byok = 1 THEN 0 ELSE item.cost_micro END"],
+  ["byok_micro", "CASE WHEN v_is_byok = 1 THEN item.cost_micro ELSE 0 END"],
+  ["prompt_tokens", "item.prompt_tokens"],
+  ["completion_tokens", "item.completion_tokens"]
+]
+
+const assign = (row: string, values: ReadonlyArray<readonly [name: string, value: string]>): string =>
+  values.map(([name, value]) => `${row}.${name} := ${value};`).join(" ")
+
 const end = `
       v_settlement := 'already';
       v_is_charged := coalesce(item.status = 'completed', false);
@@ -152,7 +185,21 @@ const end = `
             + CASE WHEN v_is_charged AND v_is_byok = 1 THEN reservation.byok_extra_micro ELSE 0 END;
           v_is_new := item.id <> ALL (entry_ids) AND NOT EXISTS (SELECT FROM usage_ledger u WHERE u.id = item.id);
           IF v_is_new THEN
-            ${entryNames.map((name) => `entry.${name} := ${entryValues[name] ?? `item.${name}`};`).join(" ")}
+            ${assign(
+              "entry",
+              entryNames.map((name) => [name, entryValues[name] ?? `item.${name}`])
+            )}
+            IF ${dayPlace.map(([name, value]) => `day.${name} = ${value}`).join(" AND ")} THEN
+              ${assign(
+                "day",
+                dayCounters.map(([name, value]) => [name, `day.${name} + ${value}`])
+              )}
+            ELSE
+              IF day.requests IS NOT NULL THEN
+                days := days || day;
+              END IF;
+              ${assign("day", [...dayPlace, ...dayCounters])}
+            END IF;
             entry_ids := entry_ids || item.id;
             new_entries := new_entries || entry;
           END IF;
@@ -254,6 +301,8 @@ DECLARE
   entry usage_ledger;
   entry_ids text[] := '{}';
   new_entries usage_ledger[] := '{}';
+  day usage_days;
+  days usage_days[] := '{}';
   counted_keys text[] := '{}';
   counted_bytes bigint[] := '{}';
 BEGIN
@@ -281,7 +330,8 @@ BEGIN
   END LOOP;
 
   IF cardinality(new_entries) > 0 THEN
-    INSERT INTO usage_ledger (${entryNames.join(", ")}) SELECT ${entryNames.join(", ")} FROM unnest(new_entries);
+    INSERT INTO usage_ledger (${entryNames.join(", ")}, is_summed) SELECT ${entryNames.join(", ")}, 1 FROM unnest(new_entries);
+    PERFORM ${daySums.add.name}(days || day);
   END IF;
 
   FOR counter IN SELECT x.key_hash, sum(x.bytes)::bigint AS bytes FROM unnest(counted_keys, counted_bytes) AS x(key_hash, bytes)

@@ -1,13 +1,15 @@
-/** The sums of the day on SQLite, which the service writes once for a commit. */
+/** The sums of the day, which the service writes once for a commit of SQLite or a batch of Postgres. */
 import { describe, expect, it } from "@effect/vitest"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import { Effect, Exit, Layer, Schema } from "effect"
+import { Effect, Exit, Layer, Record, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { Row } from "effect/sql/SqlConnection"
 import { entries, type Entry, type NewReservation, type Result } from "../../src/accounting/Ledger.ts"
 import * as LedgerSql from "../../src/accounting/LedgerSql.ts"
 import { claimLost, LedgerStore } from "../../src/accounting/LedgerStore.ts"
 import { dayMillis, startOfDay } from "../../src/internal/Periods.ts"
 import * as Dialect from "../../src/storage/sql/Dialect.ts"
+import { databases } from "../TestDatabases.ts"
 import * as WatchedSqlite from "../storage/sqlite/WatchedSqlite.ts"
 
 const micro = MicroCredits.make
@@ -77,9 +79,13 @@ const end = (reserved: NewReservation, result: Result | undefined, answer?: type
     store.end({ id: reserved.id, reservation: reserved, result, now: reserved.reservedAt + 1, isAlone: false, answer })
   )
 
-const days = Effect.flatMap(
-  SqlClient,
-  (sql) => sql`SELECT * FROM usage_days ORDER BY workspace_id, key_hash, day_start, model, provider`
+/** A row whose integers are numbers. Postgres returns bigints. */
+const withNumbers = (row: Row) => Record.map(row, (value) => (typeof value === "bigint" ? Number(value) : value))
+
+const days = Effect.flatMap(SqlClient, (sql) =>
+  Effect.map(sql`SELECT * FROM usage_days ORDER BY workspace_id, key_hash, day_start, model, provider`, (rows) =>
+    rows.map(withNumbers)
+  )
 )
 
 /** `usage_days`, from the entries one by one. The models must have rows of their own. */
@@ -139,7 +145,7 @@ const Request = Schema.Struct({
   ends: Schema.Literals(["completed", "failed", "none", "twice", "late", "lost", "callers", "undone", "plain"])
 })
 
-describe("the sums of the day on SQLite", () => {
+describe.each(databases)("the sums of the day on $name", ({ layer, name }) => {
   it.effect.prop(
     "are those of the ledger after random requests at once",
     [
@@ -203,10 +209,43 @@ describe("the sums of the day on SQLite", () => {
           expect(exits.filter(Exit.hasDies)).toEqual([])
           yield* checkSums
         }
-      }).pipe(Effect.provide(database())),
-    { timeout: 60_000, arbitrary: { seed: "day sums", size: 100, runs: 100 } }
+      }).pipe(Effect.provide(name === "sqlite" ? database() : layer)),
+    { timeout: 60_000, arbitrary: { seed: "day sums", size: 100, runs: name === "sqlite" ? 100 : 30 } }
   )
 
+  it.effect("have rows for a number of models, and one for all others", () =>
+    Effect.gen(function* () {
+      const store = yield* LedgerStore
+      yield* payers
+      /** Requests for models that are named by number. */
+      const use = Effect.fnUntraced(function* (key: string, cost: number, from: number, to: number) {
+        const reserved = Array.from({ length: to - from + 1 }, (_, n) =>
+          reservation(`${key}-${from + n}`, { keyHash: key, model: `model-${from + n}` })
+        )
+        yield* Effect.forEach(reserved, (each) => store.reserve(each, false), unbounded)
+        yield* Effect.forEach(reserved, (each) => end(each, completed(cost)), unbounded)
+      })
+      const seen = Effect.fnUntraced(function* (key: string) {
+        const rows = (yield* days).filter((row) => row["key_hash"] === key)
+        const sum = (of: typeof rows, column: string) => of.reduce((total, row) => total + Dialect.int(row, column), 0)
+        const others = rows.filter(({ model }) => model === "other")
+        return [rows.length, sum(rows, "requests"), sum(rows, "cost_micro"), sum(others, "requests")]
+      })
+      yield* use("w-0", 0, 1, 600)
+      expect(yield* seen("")).toEqual([501, 600, 0, 100])
+      // Models with a row keep it, also for other keys.
+      yield* use("w-1", 0, 400, 700)
+      expect(yield* seen("")).toEqual([501, 901, 0, 300])
+      // There are rows left for those that cost something.
+      yield* use("w-1", 3, 701, 1250)
+      expect(yield* seen("")).toEqual([1000, 1451, 1650, 351])
+      expect(yield* seen("w-0")).toEqual([501, 600, 0, 100])
+      expect((yield* seen("w-1")).slice(1)).toEqual([851, 1650, 251])
+    }).pipe(Effect.provide(name === "sqlite" ? database() : layer))
+  )
+})
+
+describe("the sums of the day on SQLite", () => {
   it.effect("are written once for all requests of a commit that have the same rows", () => {
     const ran: Array<string> = []
     return Effect.gen(function* () {

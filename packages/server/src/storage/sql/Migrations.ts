@@ -27,6 +27,7 @@ import * as ProviderKeyUse from "./migrations/ProviderKeyUse.ts"
 import * as RequestDetails from "./migrations/RequestDetails.ts"
 import * as Roles from "./migrations/Roles.ts"
 import * as TraceParent from "./migrations/TraceParent.ts"
+import * as UsageDaysByFunction from "./migrations/UsageDaysByFunction.ts"
 import * as UsageDaysOfBatches from "./migrations/UsageDaysOfBatches.ts"
 import * as UsageDaysOfCommits from "./migrations/UsageDaysOfCommits.ts"
 import * as UsageDaysOfOne from "./migrations/UsageDaysOfOne.ts"
@@ -54,7 +55,8 @@ export const migrations: Migrations = {
   "0015_provider_key_use": ProviderKeyUse.migration,
   "0016_alerts": Alerts.migration,
   "0017_console_session_list": ConsoleSessionList.migration,
-  "0018_usage_days_of_commits": UsageDaysOfCommits.migration
+  "0018_usage_days_of_commits": UsageDaysOfCommits.migration,
+  "0019_usage_days_by_function": UsageDaysByFunction.migration
 }
 
 /**

@@ -7,7 +7,8 @@
  * counts on the day on which its request was admitted. It is added twice: to its key, and with an
  * empty `key_hash` to its workspace. On Postgres, a transaction that ends a request has locked the
  * workspace before, so two of them never wait for each other's sums in a circle.
- * `UsageDaysOfBatches.ts` replaces the trigger there, and `UsageDaysOfCommits.ts` on SQLite.
+ * `UsageDaysOfBatches.ts` and then `UsageDaysByFunction.ts` replace the trigger there, and
+ * `UsageDaysOfCommits.ts` on SQLite.
  *
  * Providers report tokens. A count that is no sensible number is left out, so that it never keeps a
  * request from ending.
@@ -91,18 +92,25 @@ export const boundedModel = (
   WHEN (${rowsOfDay(entry)}) < CASE ${entry}.cost_micro WHEN 0 THEN ${maxUnpaidRows} ELSE ${2 * maxUnpaidRows} END THEN ${entry}.model
   ELSE '${otherModels}' END`
 
-/** The JSON is read once, because this runs in every paid request. */
-const postgresTrigger = [
-  `CREATE FUNCTION gateway_usage_days() RETURNS trigger LANGUAGE plpgsql AS $$
+/**
+ * What the trigger does for each entry on Postgres. `whole` makes an integer of a number of tokens.
+ * The JSON is read once, because this ran in every paid request.
+ */
+export const postgresFunction = (
+  whole = (count: string) => count
+) => `CREATE FUNCTION gateway_usage_days() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   usage json := NEW.usage::json;
-  prompt numeric := CAST(${promptOf("usage")} AS NUMERIC);
-  completion numeric := CAST(${completionOf("usage")} AS NUMERIC);
+  prompt numeric := ${whole(`CAST(${promptOf("usage")} AS NUMERIC)`)};
+  completion numeric := ${whole(`CAST(${completionOf("usage")} AS NUMERIC)`)};
   counted text := ${boundedModel("NEW")};
 BEGIN
   ${addTo("counted", "prompt", "completion")}
   RETURN NULL;
-END $$`,
+END $$`
+
+const postgresTrigger = [
+  postgresFunction(),
   "CREATE TRIGGER usage_ledger_days AFTER INSERT ON usage_ledger FOR EACH ROW EXECUTE FUNCTION gateway_usage_days()"
 ]
 
