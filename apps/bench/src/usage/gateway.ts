@@ -1,8 +1,9 @@
 /**
  * The gateway with a month of requests in its ledger. Arguments: how many, whether new requests
- * change the sums of their day (`sums` or `no sums`), and the URL of Postgres. Without a URL it
- * runs on SQLite, where `no sums` means that the table of the sums ignores every change: the
- * gateway still runs its statements, which are few for a group of requests.
+ * change the sums of their day (`sums` or `no sums`), and the URL of Postgres, where `no sums` means
+ * that the function which adds to the sums does nothing. Without a URL it runs on SQLite, where `no
+ * sums` means that the table of the sums ignores every change: the gateway still runs its
+ * statements, which are few for a group of requests.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Sandbox from "@model-gateway/sandbox/Sandbox"
@@ -54,6 +55,12 @@ const sqlite = (dataDir: string, workspaceId: string, now: number): void => {
   }
 }
 
+/** Replaces the function, whose name ends in the hash of its text. */
+const addNothing = `DO $$ BEGIN
+  EXECUTE format('CREATE OR REPLACE FUNCTION %I(changes usage_days[]) RETURNS void LANGUAGE plpgsql AS %L',
+    (SELECT proname FROM pg_proc WHERE starts_with(proname, 'gateway_day_sums_')), 'BEGIN END');
+END $$`
+
 const postgres = (url: string, workspaceId: string, now: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -61,7 +68,7 @@ const postgres = (url: string, workspaceId: string, now: number) =>
     for (const statement of [entries(workspaceId, now, `generate_series(1, ${requests}) AS r(n)`), ...both]) {
       yield* sql.unsafe(statement)
     }
-    if (sums === "sums") yield* sql.unsafe("ALTER TABLE usage_ledger ENABLE TRIGGER usage_ledger_days")
+    yield* sql.unsafe(sums === "sums" ? "ALTER TABLE usage_ledger ENABLE TRIGGER usage_ledger_days" : addNothing)
     yield* sql.unsafe("VACUUM ANALYZE usage_ledger")
     yield* sql.unsafe("VACUUM ANALYZE usage_days")
   }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
