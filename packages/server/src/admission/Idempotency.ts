@@ -283,7 +283,7 @@ export const make = Effect.gen(function* () {
     const [row] =
       yield* sql`SELECT * FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}`
     if (row === undefined) return undefined
-    const kept = KeptAnswer.tables.kept.read(row)
+    const kept = KeptAnswer.table.read(row)
     const { owner: claimedBy, status } = kept
     if (claimedBy === null && kept.expiresAt <= now) {
       yield* answers.expired(kept)

@@ -7,8 +7,10 @@ import { Model } from "effect/schema"
 import { deflate, inflate } from "node:zlib"
 import * as Table from "../storage/sql/Table.ts"
 
-/** What deleting an answer needs of its row. */
-const place = {
+const Headers = Schema.Record(Schema.String, Schema.String)
+
+/** The table `idempotency`: a claim of a key, and then its answer. */
+export class Kept extends Model.Class<Kept>("KeptAnswer")({
   /** The hash of the API key that was sent, ephemeral or not. */
   scope: Table.constant(Schema.String),
   key: Table.constant(Schema.String),
@@ -17,17 +19,7 @@ const place = {
   /** As stored, after compression. */
   bytes: Table.Whole,
   /** Epoch milliseconds. */
-  expiresAt: Table.Whole
-}
-
-/** The part of a row that deleting it needs. */
-export class Place extends Model.Class<Place>("KeptAnswerPlace")(place) {}
-
-const Headers = Schema.Record(Schema.String, Schema.String)
-
-/** The table `idempotency`: a claim of a key, and then its answer. */
-export class Kept extends Model.Class<Kept>("KeptAnswer")({
-  ...place,
+  expiresAt: Table.Whole,
   fingerprint: Table.constant(Schema.String),
   /** The process that has claimed the key. Null: there is an answer. */
   owner: Table.nullable(Schema.String),
@@ -38,10 +30,8 @@ export class Kept extends Model.Class<Kept>("KeptAnswer")({
   packed: Table.nullable(Schema.Uint8Array)
 }) {}
 
-const named = { key: "idempotency_key" }
-
-/** The rows, and their places. */
-export const tables = { kept: Table.make(Kept, named), places: Table.make(Place, named) }
+/** The rows of the table. */
+export const table = Table.make(Kept, { key: "idempotency_key" })
 
 /** An answer to a request. */
 export interface Answer {

@@ -15,10 +15,9 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import type { Transactions } from "../storage/sql/Transactions.ts"
 import * as ProcessInstance from "../storage/sql/ProcessInstance.ts"
-import { type Place, tables } from "./KeptAnswer.ts"
+import * as Purge from "../storage/sql/Purge.ts"
+import type { Kept } from "./KeptAnswer.ts"
 import * as LogEvent from "../log/LogEvent.ts"
-
-const { places } = tables
 
 /** Sizes in bytes as stored, after compression. */
 export interface Bounds {
@@ -31,28 +30,32 @@ export interface Bounds {
 /** SQLite blocks this process while it deletes (attack `kept-answers`). */
 const bytesAtOnce = 4 * 1024 * 1024
 
-const rowsAtOnce = 100
-
-/**
- * The first rows until they free `minBytes`, plus further rows that fit into `maxBytes`, up to the
- * limit of one deletion.
- */
-const selectRows = (victims: ReadonlyArray<Place>, minBytes: number, maxBytes: number): ReadonlyArray<Place> => {
-  let freed = 0
-  let count = 0
-  for (const { bytes } of victims) {
-    if (freed >= bytesAtOnce || (freed >= minBytes && freed + bytes > maxBytes)) break
-    freed += bytes
-    count++
-  }
-  return victims.slice(0, count)
-}
+/** With 500 answers of 2 KiB, SQLite blocks for 3 ms. More do not cost less each. */
+const rowsAtOnce = 500
 
 /**
  * The part of a limit that is freed once it is exceeded, so that the next answers do not exceed it
  * at once.
  */
 const slack = 1 / 8
+
+/**
+ * The condition of a `DELETE` of the oldest rows among those that are `due`. `isFreed` says of a row
+ * whether it is deleted, from its `bytes` and `freed`, which is their sum up to it.
+ *
+ * On Postgres, rows that another process is deleting are left to it. So two processes do not wait
+ * for each other in a circle. Both choose the same rows, so that they free no more than one does.
+ */
+const oldest = (sql: SqlClient, due: string, isFreed: string): string => {
+  const rows = (id: string) => `SELECT id FROM (
+    SELECT ${id} AS id, bytes, SUM(bytes) OVER (ORDER BY expires_at ROWS UNBOUNDED PRECEDING) AS freed
+    FROM idempotency WHERE ${due} ORDER BY expires_at LIMIT ${rowsAtOnce}) AS oldest
+    WHERE freed - bytes < ${bytesAtOnce} AND (${isFreed})`
+  return sql.onDialectOrElse({
+    pg: () => `ctid IN (SELECT ctid FROM idempotency WHERE ctid IN (${rows("ctid")}) FOR UPDATE SKIP LOCKED)`,
+    orElse: () => `rowid IN (${rows("rowid")})`
+  })
+}
 
 /** Makes the counter and the deletion over the database. */
 export const make = Effect.fnUntraced(function* (
@@ -62,49 +65,47 @@ export const make = Effect.fnUntraced(function* (
 ) {
   const wanted = Latch.makeUnsafe()
   const countDown = Dialect.prepareChange(sql, "UPDATE idempotency_bytes SET bytes = bytes - ?2 WHERE key_hash = ?1")
-  // Skips claims of live processes, and a newer answer of the same key.
-  const remove = Dialect.prepareChange(
-    sql,
-    `DELETE FROM idempotency WHERE scope = ?1 AND idempotency_key = ?2 AND expires_at = ?3
-      AND (owner IS NULL OR NOT ${ProcessInstance.isRegistered("idempotency.owner")})`
-  )
 
   const passed = new Set<string>()
   let addedSinceSum = 0
 
-  const removeAll = (victims: ReadonlyArray<Place>) =>
-    transactions.run(
-      Effect.gen(function* () {
-        const freed = new Map<string, number>()
-        let removed = 0
-        for (const { bytes, expiresAt, key, keyHash, scope } of victims) {
-          if ((yield* remove(scope, key, expiresAt)) === 0) continue
-          removed++
-          if (bytes > 0) freed.set(keyHash, (freed.get(keyHash) ?? 0) + bytes)
-        }
-        // In the order of all writers; see `accounting/ledgerFunction.ts`.
-        for (const keyHash of Array.from(freed.keys()).toSorted()) yield* countDown(keyHash, freed.get(keyHash) ?? 0)
-        return removed
-      })
-    )
+  /**
+   * A transaction that deletes the rows for which the condition is true. Returns how many. One
+   * statement finds and deletes them, so it never deletes a newer answer of the same key.
+   */
+  const removal = (condition: string) => {
+    const remove = Dialect.prepare(sql, `DELETE FROM idempotency WHERE ${condition} RETURNING key_hash, bytes`)
+    return (...params: ReadonlyArray<Dialect.Parameter>) =>
+      transactions.run(
+        Effect.gen(function* () {
+          const rows = yield* remove(...params)
+          const freed = new Map<string, number>()
+          for (const row of rows) {
+            const keyHash = Dialect.text(row, "key_hash")
+            freed.set(keyHash, (freed.get(keyHash) ?? 0) + Dialect.int(row, "bytes"))
+          }
+          // In the order of all writers; see `accounting/ledgerFunction.ts`.
+          for (const keyHash of Array.from(freed.keys()).toSorted()) yield* countDown(keyHash, freed.get(keyHash) ?? 0)
+          return rows.length
+        })
+      )
+  }
+
+  const removeExpired = removal("scope = ?1 AND idempotency_key = ?2 AND expires_at = ?3 AND owner IS NULL")
+  const isUnclaimed = `(owner IS NULL OR NOT ${ProcessInstance.isRegistered("idempotency.owner")})`
+  const removeExpiredBefore = removal(oldest(sql, `expires_at <= ?1 AND ${isUnclaimed}`, "TRUE"))
+  // A claim has no bytes.
+  const counted = "(SELECT bytes FROM idempotency_bytes WHERE key_hash = ?1)"
+  const removeOldest = removal(
+    oldest(sql, "key_hash = ?1 AND bytes > 0", `freed - bytes < ${counted} - ?2 OR freed <= ${counted} - ?3`)
+  )
 
   /**
    * Deletes the API key's oldest answers until they take at most `bound` bytes, then more until
-   * about `target`.
+   * about `target`. Returns how many.
    */
-  const shrink = Effect.fnUntraced(function* (keyHash: string, bound: number, target: number) {
-    while (true) {
-      const [counted] = yield* sql`SELECT bytes FROM idempotency_bytes WHERE key_hash = ${keyHash}`
-      const bytes = counted === undefined ? 0 : Dialect.int(counted, "bytes")
-      const rows =
-        yield* sql`SELECT ${sql.literal(places.columns)} FROM idempotency WHERE key_hash = ${keyHash} AND bytes > 0
-        ORDER BY expires_at LIMIT ${rowsAtOnce}`
-      const victims = selectRows(rows.map(places.read), bytes - bound, bytes - target)
-      if (victims.length === 0) return
-      yield* removeAll(victims)
-      yield* Effect.yieldNow
-    }
-  })
+  const shrink = (keyHash: string, bound: number, target: number) =>
+    Purge.all(removeOldest(keyHash, bound, Math.floor(target)))
 
   /**
    * Deletes answers of the API keys that use more than an equal share, until the total is within
@@ -120,11 +121,13 @@ export const make = Effect.fnUntraced(function* (
       const share = Math.floor(target / Dialect.int(counted, "keys"))
       const largest =
         yield* sql`SELECT key_hash, bytes FROM idempotency_bytes WHERE bytes > ${share} ORDER BY bytes DESC LIMIT 100`
-      if (largest.length === 0) return
+      let removed = 0
       for (const row of largest) {
         const left = Math.max(share, Math.floor(Dialect.int(row, "bytes") * (1 - slack)))
-        yield* shrink(Dialect.text(row, "key_hash"), left, left)
+        removed += yield* shrink(Dialect.text(row, "key_hash"), left, left)
       }
+      // Nothing is left, or another process is deleting it.
+      if (removed === 0) return
     }
   })
 
@@ -152,14 +155,12 @@ export const make = Effect.fnUntraced(function* (
       if (ofKey > bounds.perKey || addedSinceSum >= bounds.total * slack) wanted.openUnsafe()
     },
     /** Deletes an expired answer. */
-    expired: (place: Place) => removeAll([place]),
-    /** Deletes some answers that expired before `time`. Returns how many; 0 if none is left. */
-    expiredBefore: Effect.fnUntraced(function* (time: number) {
-      const rows = yield* sql`SELECT ${sql.literal(places.columns)} FROM idempotency WHERE expires_at <= ${time}
-        AND (owner IS NULL OR NOT ${sql.literal(ProcessInstance.isRegistered("idempotency.owner"))})
-        ORDER BY expires_at LIMIT ${rowsAtOnce}`
-      return yield* removeAll(selectRows(rows.map(places.read), Number.POSITIVE_INFINITY, 0))
-    }),
+    expired: ({ expiresAt, key, scope }: Kept) => removeExpired(scope, key, expiresAt),
+    /**
+     * Deletes some answers that expired before `time`. Returns how many; 0 if none is left, or
+     * another process is deleting them.
+     */
+    expiredBefore: (time: number) => removeExpiredBefore(time),
     shrinkAll
   }
 })

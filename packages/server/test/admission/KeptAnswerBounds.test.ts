@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { randomBytes } from "node:crypto"
 import * as GatewayServerConfig from "../../src/GatewayServerConfig.ts"
 import { fingerprintOf, Idempotency, pack } from "../../src/admission/Idempotency.ts"
+import { ProcessInstance } from "../../src/storage/sql/ProcessInstance.ts"
 import { type Database, databases } from "../TestDatabases.ts"
 import { layerAt } from "../TestStorage.ts"
 
@@ -44,6 +45,21 @@ const stored = Effect.gen(function* () {
     packed: Number(rows?.packed),
     counted: Number(rows?.counted)
   }
+})
+
+/** Writes answers that were stored before, and counts them. They expire one after the other. */
+const insertAnswers = Effect.fnUntraced(function* (answers: {
+  readonly count: number
+  readonly bytes: number
+  readonly keyHash: string
+  readonly expiresAt?: number
+}) {
+  const { bytes, count, expiresAt = -count, keyHash } = answers
+  const sql = yield* SqlClient
+  yield* sql`INSERT INTO idempotency (scope, idempotency_key, key_hash, fingerprint, status, bytes, created_at, expires_at)
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+    SELECT ${keyHash}, 'stored ' || i, ${keyHash}, '', 200, ${bytes}, 0, ${expiresAt} + i FROM n`
+  yield* sql`INSERT INTO idempotency_bytes (key_hash, bytes) VALUES (${keyHash}, ${count * bytes})`
 })
 
 /**
@@ -150,42 +166,116 @@ describe.each(databases)("kept answers on $name", ({ create, layer, name }) => {
       expect([rows, counted]).toEqual([1, bytes])
     }).pipe(Effect.provide(layer))
   )
-})
 
-describe.each(databases.filter(({ name }) => name === "postgres"))("a purge of kept answers on $name", ({ layer }) => {
-  it.live("and a transaction that counts answers of the same API keys do not wait for each other in a circle", () =>
+  it.effect("are all deleted when they have expired, and so are claims of dead processes only", () =>
     Effect.gen(function* () {
-      const idempotency = yield* Idempotency
       const sql = yield* SqlClient
-      // The answer of the second key expired first.
-      yield* sql`INSERT INTO idempotency_bytes (key_hash, bytes) VALUES ('a', 1), ('b', 1)`
-      yield* sql`INSERT INTO idempotency (scope, idempotency_key, key_hash, fingerprint, status, bytes, created_at, expires_at)
-        VALUES ('s', '1', 'b', '', 200, 1, 0, 1), ('s', '2', 'a', '', 200, 1, 0, 2)`
-      const count = (key: string) => sql`UPDATE idempotency_bytes SET bytes = bytes + 1 WHERE key_hash = ${key}`
-      const isFirstCounted = yield* Deferred.make<void>()
-      const isPurgeWaiting = yield* Deferred.make<void>()
-      const counting = yield* Effect.forkChild(
-        count("a").pipe(
-          Effect.andThen(Deferred.succeed(isFirstCounted, undefined)),
-          Effect.andThen(Deferred.await(isPurgeWaiting)),
-          // So that Postgres would end this transaction, which is not run again.
-          Effect.andThen(sql`SET LOCAL deadlock_timeout = '10ms'`),
-          Effect.andThen(count("b")),
-          sql.withTransaction
-        )
-      )
-      yield* Deferred.await(isFirstCounted)
-      const purge = yield* Effect.forkChild(idempotency.purge)
-      yield* sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`.pipe(
-        Effect.repeat({ until: (rows) => rows.length > 0 })
-      )
-      yield* Deferred.succeed(isPurgeWaiting, undefined)
-      yield* Fiber.join(counting)
-      expect(yield* Fiber.join(purge)).toBe(2)
-      expect(yield* sql`SELECT key_hash, bytes FROM idempotency_bytes ORDER BY key_hash`).toEqual([
-        { key_hash: "a", bytes: 1 },
-        { key_hash: "b", bytes: 1 }
-      ])
+      const { id } = yield* ProcessInstance
+      // More rows and more bytes than one transaction deletes.
+      yield* insertAnswers({ count: 1200, bytes: 10 * kibibyte, keyHash: "a" })
+      yield* insertAnswers({ count: 3, bytes: kibibyte, keyHash: "b" })
+      for (const owner of [id, "dead"]) {
+        yield* sql`INSERT INTO idempotency (scope, idempotency_key, key_hash, fingerprint, owner, bytes, created_at, expires_at)
+          VALUES ('claims', ${owner}, 'a', '', ${owner}, 0, 0, 0)`
+      }
+      expect(yield* (yield* Idempotency).purge).toBe(1204)
+      expect(yield* sql`SELECT owner FROM idempotency`).toEqual([{ owner: id }])
+      expect(yield* stored).toMatchObject({ counted: 0 })
     }).pipe(Effect.provide(layer))
   )
+
+  it.effect("are freed up to the slack by processes that delete at the same time", () =>
+    Effect.gen(function* () {
+      const location = yield* create
+      const processes = yield* Effect.all(Array.from({ length: 4 }, () => Layer.build(layerAt(location))))
+      yield* Effect.gen(function* () {
+        yield* insertAnswers({ count: 1024, bytes: kibibyte, keyHash: "key-hash", expiresAt: 86_400_000 })
+        yield* Effect.forEach(
+          processes,
+          (context, n) => ask({ key: `of process ${n}`, body: noise(kibibyte) }).pipe(Effect.provide(context)),
+          { concurrency: "unbounded", discard: true }
+        )
+        const { bytes, counted } = yield* storedBelow(1024 * kibibyte, name)
+        expect(counted).toBe(bytes)
+        expect(bytes).toBeGreaterThan(890 * kibibyte)
+      }).pipe(Effect.provide(layerAt(location)))
+    }).pipe(Effect.provide(bounded({ perKey: 1024 * kibibyte })))
+  )
 })
+
+describe.each(databases.filter(({ name }) => name === "postgres"))(
+  "a purge of kept answers on $name",
+  ({ create, layer }) => {
+    it.live("and a transaction that counts answers of the same API keys do not wait for each other in a circle", () =>
+      Effect.gen(function* () {
+        const idempotency = yield* Idempotency
+        const sql = yield* SqlClient
+        // The answer of the second key expired first.
+        yield* sql`INSERT INTO idempotency_bytes (key_hash, bytes) VALUES ('a', 1), ('b', 1)`
+        yield* sql`INSERT INTO idempotency (scope, idempotency_key, key_hash, fingerprint, status, bytes, created_at, expires_at)
+        VALUES ('s', '1', 'b', '', 200, 1, 0, 1), ('s', '2', 'a', '', 200, 1, 0, 2)`
+        const count = (key: string) => sql`UPDATE idempotency_bytes SET bytes = bytes + 1 WHERE key_hash = ${key}`
+        const isFirstCounted = yield* Deferred.make<void>()
+        const isPurgeWaiting = yield* Deferred.make<void>()
+        const counting = yield* Effect.forkChild(
+          count("a").pipe(
+            Effect.andThen(Deferred.succeed(isFirstCounted, undefined)),
+            Effect.andThen(Deferred.await(isPurgeWaiting)),
+            // So that Postgres would end this transaction, which is not run again.
+            Effect.andThen(sql`SET LOCAL deadlock_timeout = '10ms'`),
+            Effect.andThen(count("b")),
+            sql.withTransaction
+          )
+        )
+        yield* Deferred.await(isFirstCounted)
+        const purge = yield* Effect.forkChild(idempotency.purge)
+        yield* sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`.pipe(
+          Effect.repeat({ until: (rows) => rows.length > 0 })
+        )
+        yield* Deferred.succeed(isPurgeWaiting, undefined)
+        yield* Fiber.join(counting)
+        expect(yield* Fiber.join(purge)).toBe(2)
+        expect(yield* sql`SELECT key_hash, bytes FROM idempotency_bytes ORDER BY key_hash`).toEqual([
+          { key_hash: "a", bytes: 1 },
+          { key_hash: "b", bytes: 1 }
+        ])
+      }).pipe(Effect.provide(layer))
+    )
+
+    it.live("leaves the answers that another process is deleting to it", () =>
+      Effect.gen(function* () {
+        const location = yield* create
+        const other = yield* Layer.build(layerAt(location))
+        yield* Effect.gen(function* () {
+          const sql = yield* SqlClient
+          const { purge } = yield* Idempotency
+          const expiresAt = 2 ** 50
+          yield* insertAnswers({ count: 1100, bytes: kibibyte, keyHash: "a", expiresAt })
+          const isCounterLocked = yield* Deferred.make<void>()
+          const isOtherDone = yield* Deferred.make<void>()
+          const counting = yield* Effect.forkChild(
+            sql`UPDATE idempotency_bytes SET bytes = bytes + 1`.pipe(
+              Effect.andThen(Deferred.succeed(isCounterLocked, undefined)),
+              Effect.andThen(Deferred.await(isOtherDone)),
+              sql.withTransaction
+            )
+          )
+          yield* Deferred.await(isCounterLocked)
+          const first = yield* Effect.forkChild(purge)
+          yield* sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`.pipe(
+            Effect.repeat({ until: (rows) => rows.length > 0 })
+          )
+          // It waits for nothing.
+          yield* Effect.flatMap(Idempotency, (idempotency) => idempotency.purge).pipe(Effect.provide(other))
+          yield* Deferred.succeed(isOtherDone, undefined)
+          yield* Fiber.join(counting)
+          yield* Fiber.join(first)
+          const { bytes, counted } = yield* stored
+          expect(counted).toBe(bytes + 1)
+          expect(bytes).toBeLessThan(1024 * kibibyte)
+          expect(bytes).toBeGreaterThan(890 * kibibyte)
+        }).pipe(Effect.provide(layerAt(location)))
+      }).pipe(Effect.provide(bounded({ total: 1024 * kibibyte })))
+    )
+  }
+)

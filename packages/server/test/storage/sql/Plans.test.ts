@@ -39,11 +39,11 @@ import { post } from "../../TestEnvelope.ts"
 /**
  * Tables that stay small: processes, open reservations, messages of one hour, counts of two days,
  * one counter per key. `w` is read once, at the start. `asked` and `one_entry` are one row,
- * `waiting`, `one_page` and `rows_of_day` are subqueries with a limit, and `counted` is read up to
- * one.
+ * `waiting`, `one_page`, `oldest` and `rows_of_day` are subqueries with a limit, and `counted` is
+ * read up to one.
  */
 const small = new Set(
-  "asked processes p reservations r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w counted waiting one_page one_entry rows_of_day".split(
+  "asked processes p reservations r effect_queue idempotency_bytes free_model_days effect_queue_migrations schema_migrations w counted waiting one_page oldest one_entry rows_of_day".split(
     " "
   )
 )
