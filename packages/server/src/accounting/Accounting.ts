@@ -33,13 +33,22 @@
 import { Clock, Context, type Duration, Effect, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import * as FailureLog from "../observability/FailureLog.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import * as Background from "../internal/Background.ts"
 import * as EventLoopTurn from "../internal/EventLoopTurn.ts"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
-import { type End, type Ended, LedgerStore } from "./LedgerStore.ts"
+import {
+  type ClaimRow,
+  type End,
+  type Ended,
+  type KeyTaken,
+  LedgerStore,
+  type ReservationRefused,
+  type Written
+} from "./LedgerStore.ts"
 import * as Page from "../storage/sql/Page.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { fromSql, mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
@@ -99,6 +108,14 @@ export class Accounting extends Context.Service<
      * that a job row and its reservation are written together or not at all.
      */
     readonly reserve: (request: ReserveRequest) => Effect.Effect<Reserved, InsufficientCredits | StorageError>
+    /**
+     * Like `reserve`, and claims an idempotency key in the same transaction. Fails with {@link
+     * KeyTaken} if another request has claimed it or it has an answer; nothing is reserved then.
+     */
+    readonly claimAndReserve: (
+      claim: ClaimRow,
+      request: ReserveRequest
+    ) => Effect.Effect<Reserved, KeyTaken | InsufficientCredits | StorageError>
     /**
      * Reserves `amount` more for a request that cost more than was reserved for it, or as much of
      * it as its budgets still allow. Undefined if they allow nothing. So a limit is never exceeded,
@@ -217,36 +234,46 @@ export const make = Effect.gen(function* () {
    */
   const isAlone = () => underWay.size <= 1 && inThisTurn.count() <= 1
 
-  const reserveOn = (
+  /** Writes a reservation, and what belongs to it. */
+  type Write<E> = (
+    reservation: NewReservation,
+    isAlone: boolean
+  ) => Effect.Effect<Written, E | ReservationRefused | SqlError>
+
+  const reserveOn = <E extends KeyTaken>(
     request: ReserveRequest,
+    write: Write<E>,
     now: number,
     day: number
-  ): Effect.Effect<Reserved, InsufficientCredits | StorageError> => {
+  ): Effect.Effect<Reserved, E | InsufficientCredits | StorageError> => {
     const { id, payer } = request
     const reservation = toWrite(request, owner.id, now, day)
-    return Effect.matchEffect(ledger.reserve(reservation, isAlone()), {
+    return Effect.matchEffect(write(reservation, isAlone()), {
       onSuccess: ({ amount, isAsGiven, reservedAt }) => {
         if (isAsGiven && underWay.has(id)) underWay.set(id, reservation)
         return Effect.succeed({ id, amount, reservedAt, workspaceId: payer.workspaceId })
       },
       onFailure: (error) => {
-        if (error._tag !== "ReservationRefused") return Effect.fail(fromSql("Accounting.reserve", error))
+        if (error._tag === "KeyTaken") return Effect.fail(error)
+        if (error._tag === "SqlError") return Effect.fail(fromSql("Accounting.reserve", error))
         return error.reason._tag === "ClockBehind"
-          ? reserveOn(request, now, error.reason.day)
+          ? reserveOn(request, write, now, error.reason.day)
           : Effect.fail(fromRefusal(reservation, error.reason))
       }
     })
   }
 
-  const reserve = (request: ReserveRequest) =>
+  const reserveWith = <E extends KeyTaken>(request: ReserveRequest, write: Write<E>) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       if (request.amount < 0) return Effect.die(new RangeError("The amount to reserve must not be negative"))
       if (request.jobId === undefined) {
         underWay.set(request.id, undefined)
         inThisTurn.add()
       }
-      return Effect.onError(reserveOn(request, now, Periods.startOfDay(now)), () => ended(request.id))
+      return Effect.onError(reserveOn(request, write, now, Periods.startOfDay(now)), () => ended(request.id))
     }).pipe(Effect.uninterruptible)
+
+  const reserve = (request: ReserveRequest) => reserveWith<never>(request, ledger.reserve)
 
   const cover = (
     request: ReserveRequest,
@@ -306,6 +333,8 @@ export const make = Effect.gen(function* () {
 
   return Accounting.of({
     reserve,
+    claimAndReserve: (claim, request) =>
+      reserveWith<KeyTaken>(request, (reservation, isAlone) => ledger.claimAndReserve(claim, reservation, isAlone)),
     cover: (request) => cover(request),
     requireCredits: (payer) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => requireCredits(payer, now)).pipe(

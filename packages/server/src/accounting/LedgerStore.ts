@@ -31,6 +31,9 @@ export const Refusal = Data.taggedEnum<Refusal>()
 /** The reservation was not written, and nothing else was. */
 export class ReservationRefused extends Data.TaggedError("ReservationRefused")<{ readonly reason: Refusal }> {}
 
+/** Another request has claimed the idempotency key, or it has an answer. Nothing was written. */
+export class KeyTaken extends Data.TaggedError("KeyTaken")<{}> {}
+
 /** The claim of an idempotency key by a process. Times are epoch milliseconds. */
 export interface ClaimRow extends Pick<AnswerRow, "scope" | "key" | "owner" | "keyHash"> {
   readonly fingerprint: string
@@ -116,6 +119,15 @@ export class LedgerStore extends Context.Service<
       reservation: NewReservation,
       isAlone: boolean
     ) => Effect.Effect<Written, ReservationRefused | SqlError>
+    /**
+     * Like `reserve`, and claims an idempotency key in the same transaction. Writes neither if the
+     * key is taken.
+     */
+    readonly claimAndReserve: (
+      claim: ClaimRow,
+      reservation: NewReservation,
+      isAlone: boolean
+    ) => Effect.Effect<Written, KeyTaken | ReservationRefused | SqlError>
     /**
      * Ends a reservation. Takes effect once for each. Fails with {@link claimLost}, and changes
      * nothing, if its process has lost the key of `answer`. If the reservation had ended before, it

@@ -1,6 +1,7 @@
 /**
- * Writes paid requests to Postgres: one round trip for each claim, for each reservation and for
- * each end, with its answer and its event, and often one for several of them ({@link Lanes}).
+ * Writes paid requests to Postgres: one round trip for each reservation, with its claim of an
+ * idempotency key, and for each end, with its answer and its event, and often one for several of
+ * them ({@link Lanes}).
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -22,6 +23,7 @@ import {
   type ClaimRow,
   type End,
   type Ended,
+  KeyTaken,
   LedgerStore,
   Refusal,
   ReservationRefused,
@@ -44,14 +46,20 @@ const answerItem = (answer: AnswerRow) => ({
 /** What the function writes: a reservation, its end, an answer, or that it is abandoned. */
 type Item = Readonly<Record<string, unknown>> & { readonly kind: "reserve" | "end" | "keep" | "abandon" }
 
-const reserveItem = (reservation: Ledger.NewReservation): Item => {
+const claimItem = (claim: ClaimRow) =>
+  Object.fromEntries(
+    Object.entries(Statements.claimParams(claim)).map(([name, value]) => [ledgerFunction.claimField(name), value])
+  )
+
+const reserveItem = (reservation: Ledger.NewReservation, claim?: ClaimRow): Item => {
   const { month, week } = Periods.startsOf(reservation.dayStart)
   return {
     kind: "reserve",
     ...Ledger.reservationRow(reservation),
     ...Ledger.amountsOf(reservation),
     week,
-    month
+    month,
+    ...(claim === undefined ? {} : claimItem(claim))
   }
 }
 
@@ -139,18 +147,20 @@ export const make = Effect.gen(function* () {
           )
     )
 
+  const reserve = (item: Item, { workspaceId }: Ledger.NewReservation) =>
+    Effect.flatMap(write(workspaceId, item), (row) => {
+      const reason = refusalOf(row)
+      return reason === undefined ? Effect.succeed(row) : Effect.fail(new ReservationRefused({ reason }))
+    })
+
   const unlessLost = (row: Row) => (row["lost"] === true ? Effect.fail(claimLost) : Effect.succeed(row))
 
   return LedgerStore.of({
     claim: (claim) => Effect.uninterruptible(claimInLane(claim.scope, claim)),
-    reserve: (reservation) =>
-      write(reservation.workspaceId, reserveItem(reservation)).pipe(
-        Effect.flatMap((row) => {
-          const reason = refusalOf(row)
-          return reason === undefined
-            ? Effect.succeed(reservedOf(row))
-            : Effect.fail(new ReservationRefused({ reason }))
-        })
+    reserve: (reservation) => Effect.map(reserve(reserveItem(reservation), reservation), reservedOf),
+    claimAndReserve: (claim, reservation) =>
+      Effect.flatMap(reserve(reserveItem(reservation, claim), reservation), (row) =>
+        row["taken"] === true ? Effect.fail(new KeyTaken()) : Effect.succeed(reservedOf(row))
       ),
     end: (end) => write(end.workspaceId ?? end.id, endItem(end)).pipe(Effect.flatMap(unlessLost), Effect.map(endedOf)),
     abandon: (dead, now) =>

@@ -3,7 +3,7 @@
  * requests share.
  */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import { Exit, Layer } from "effect"
+import { Effect, Exit, Layer } from "effect"
 import type { Row } from "effect/sql/SqlConnection"
 import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
@@ -15,8 +15,10 @@ import * as Statements from "./LedgerStatements.ts"
 import {
   type AnswerRow,
   claimLost,
+  type ClaimRow,
   type End,
   type Ended,
+  KeyTaken,
   LedgerStore,
   Refusal,
   ReservationRefused,
@@ -107,6 +109,9 @@ export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore[
       typeof guardrailId === "string" ? reserveIn("guardrail", guardrailId, starts, credits, 0) : undefined
     return ofGuardrail ?? reserveCredits(workspaceId, credits)
   }
+
+  /** Claims an idempotency key. Returns whether no one had claimed it before. */
+  const claim = (row: ClaimRow): boolean => insertClaim.change(Statements.claimParams(row)) > 0
 
   const reserve = (reservation: Ledger.NewReservation): Exit.Exit<Written, ReservationRefused> => {
     const { amount, id, reservedAt } = reservation
@@ -209,8 +214,14 @@ export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore[
   }
 
   return LedgerStore.of({
-    claim: (claim, isAlone) => run(() => Exit.succeed(insertClaim.change(Statements.claimParams(claim)) > 0), isAlone),
+    claim: (row, isAlone) => run(() => Exit.succeed(claim(row)), isAlone),
     reserve: (reservation, isAlone) => run(() => reserve(reservation), isAlone),
+    claimAndReserve: (row, reservation, isAlone) =>
+      // A transaction whose key is taken has written nothing, so it need not be rolled back.
+      Effect.flatMap(
+        run(() => (claim(row) ? reserve(reservation) : Exit.succeed(undefined)), isAlone),
+        (written) => (written === undefined ? Effect.fail(new KeyTaken()) : Effect.succeed(written))
+      ),
     end: (request) => run(() => end(request), request.isAlone),
     abandon: (dead, now) =>
       run(() => {

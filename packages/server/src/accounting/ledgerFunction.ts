@@ -17,10 +17,14 @@ import { entries, originColumns, reservations, resultColumns } from "./Ledger.ts
 import * as daySums from "./daySumsFunction.ts"
 import * as Statements from "./LedgerStatements.ts"
 
+/** The field of an item that has this column of its claim. */
+export const claimField = (column: string): string => `claim_${column}`
+
 /** The fields of an item of a batch, with their types: the columns that it writes, and others. */
 const fields = new Map([
   ["kind", "text"],
   ...[...reservations.insertColumns, ...resultColumns].map(({ name, type }) => [name, type] as const),
+  ...Object.entries(Statements.claimColumns).map(([name, type]) => [claimField(name), type] as const),
   ...[
     "prompt_tokens",
     "completion_tokens",
@@ -98,6 +102,13 @@ const reserve = `
         ELSIF NOT workspace.affordable THEN
           RETURN NEXT json_build_object('refused', 'OverBalance', 'balance', workspace.balance_micro,
             'reserved', workspace.reserved_micro);
+          CONTINUE;
+        END IF;
+      END IF;
+      IF item.${claimField("scope")} IS NOT NULL THEN
+        ${Statements.inline(Statements.insertClaim, (name) => `item.${claimField(name)}`)};
+        IF NOT FOUND THEN
+          RETURN NEXT json_build_object('taken', true);
           CONTINUE;
         END IF;
       END IF;

@@ -25,7 +25,15 @@ import { SecureRandom } from "effect/crypto/SecureRandom"
 import type { HttpServerResponse } from "effect/http"
 import type { Caller } from "../access/Caller.ts"
 import type { ProviderAttempt } from "../accounting/ProviderAttempt.ts"
-import { Accounting, type Failure, type Outcome, type Payer, type Reserved } from "../accounting/Accounting.ts"
+import {
+  Accounting,
+  type Failure,
+  type InsufficientCredits,
+  type Outcome,
+  type Payer,
+  type Reserved,
+  type ReserveRequest
+} from "../accounting/Accounting.ts"
 import { type Event, idOf } from "../events/Event.ts"
 import { Outbox } from "../events/Outbox.ts"
 import { classify, errorOf, logAndContinue, orUnavailable } from "../http/Failures.ts"
@@ -33,7 +41,7 @@ import { RequestContext } from "../http/RequestContext.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import { FreeModelDays } from "../accounting/FreeModelDays.ts"
-import { Idempotency } from "./Idempotency.ts"
+import { type Hold, Idempotency } from "./Idempotency.ts"
 import * as IdempotentRequest from "./IdempotentRequest.ts"
 import * as PaymentFailures from "./PaymentFailures.ts"
 import * as Candidates from "../routing/Candidates.ts"
@@ -183,6 +191,11 @@ const loggedOf = (message: string | undefined, last: ProviderAttempt | undefined
 const logUser = (id: string, operation: string, user: string): Effect.Effect<void> =>
   LogEvent.log("end_user", "A request names its end user", { generation_id: id, operation, external_user: user })
 
+/** Reserves. It may claim the request's idempotency key in the same transaction. */
+type Reserve<E> = (request: ReserveRequest) => Effect.Effect<Reserved, E>
+
+const paymentRequired = (error: InsufficientCredits) => Effect.fail(PaymentFailures.paymentRequired(error))
+
 /** Makes admission from the services in the context. */
 export const make = Effect.gen(function* () {
   const accounting = yield* Accounting
@@ -196,11 +209,24 @@ export const make = Effect.gen(function* () {
       Effect.catchTag("FreeModelDayUsedUp", (error) => Effect.fail(PaymentFailures.freeRequestsUsedUp(error)))
     )
 
+  const reserveOnly = (request: ReserveRequest) =>
+    accounting.reserve(request).pipe(orUnavailable, Effect.catchTag("InsufficientCredits", paymentRequired))
+
+  /** Claims a held idempotency key with the reservation. */
+  const claimAndReserve =
+    ({ claiming }: Hold) =>
+    (request: ReserveRequest) =>
+      claiming((claim) => accounting.claimAndReserve(claim, request)).pipe(
+        orUnavailable,
+        Effect.catchTag("InsufficientCredits", paymentRequired)
+      )
+
   /** Counts the free request and reserves the amount, or does neither. */
-  const reserve = Effect.fnUntracedEager(function* <A>(
+  const reserve = Effect.fnUntracedEager(function* <A, E>(
     { caller, model, operation, user }: PaidRequest<A>,
     ids: { readonly id: string; readonly requestId: string; readonly jobId?: string },
-    { gateway, isFree, isPriced, byok }: Candidates.Quotes
+    { gateway, isFree, isPriced, byok }: Candidates.Quotes,
+    write: Reserve<E>
   ) {
     const { isFreeTier } = caller.key
     if (isFreeTier && isPriced) return yield* PaymentFailures.notFree(model)
@@ -210,13 +236,7 @@ export const make = Effect.gen(function* () {
         : { amount: gateway, byokAmount: byok }
     const isCounted = isFree || (isFreeTier && gateway !== undefined)
     const taken = isCounted ? yield* takeFree(caller) : undefined
-    const reserved = Effect.catch(
-      accounting.reserve({ ...ids, ...amounts, payer: payerOf(caller), operation, model, user }),
-      (error) =>
-        error._tag === "InsufficientCredits"
-          ? Effect.fail(PaymentFailures.paymentRequired(error))
-          : orUnavailable(Effect.fail(error))
-    )
+    const reserved = write({ ...ids, ...amounts, payer: payerOf(caller), operation, model, user })
     const reservation = yield* taken === undefined
       ? reserved
       : Effect.onError(reserved, () => logAndContinue(days.giveBack(taken)))
@@ -244,12 +264,6 @@ export const make = Effect.gen(function* () {
             : Effect.fail(error)
         )
   }
-
-  /** The steps before any money moves. */
-  const admitted = <A, E, R>(
-    request: PaidRequest<A>,
-    work: (keep: IdempotentRequest.Keep<A>) => Effect.Effect<A, E, R>
-  ) => IdempotentRequest.once(idempotency, request, work)
 
   const report = <A>(
     { caller, input, model, operation, trace, user }: ServedRequest<A>,
@@ -305,15 +319,19 @@ export const make = Effect.gen(function* () {
     return { outcome: { ...outcome, cost, billed: outcome.cost }, cover: cover.value }
   })
 
-  const charged = Effect.fnUntraced(function* <A, E, R>(
+  const charged = Effect.fnUntraced(function* <A, E, R, E2>(
     request: ServedRequest<A>,
     keep: IdempotentRequest.Keep<A>,
-    work: (run: Run) => Effect.Effect<EndedWork<A, E>, never, R>
+    work: (run: Run) => Effect.Effect<EndedWork<A, E>, never, R>,
+    write: Reserve<E2>
   ) {
     const id = yield* random.uuidV7()
     const record = yield* RequestContext
     const { isByokOnly, reservation } = yield* withFallback(request.quotes, (quotes, isByokOnly) =>
-      Effect.map(reserve(request, { id, requestId: record.id }, quotes), (reservation) => ({ reservation, isByokOnly }))
+      Effect.map(reserve(request, { id, requestId: record.id }, quotes, write), (reservation) => ({
+        reservation,
+        isByokOnly
+      }))
     )
     record.generationId = id
     const { attempts, exit } = yield* Effect.catchCause(work({ id, isByokOnly }), (cause) =>
@@ -379,15 +397,24 @@ export const make = Effect.gen(function* () {
         ? Effect.void
         : unlessRepeated(caller, idempotencyKey, PaymentFailures.notFree(model))
     },
-    serve: (request, work) => admitted(request, (keep) => charged(request, keep, work)),
+    serve: <A, E, R>(request: ServedRequest<A>, work: (run: Run) => Effect.Effect<EndedWork<A, E>, never, R>) => {
+      const claimedFirst = (keep: IdempotentRequest.Keep<A>) => charged(request, keep, work, reserveOnly)
+      // A free request is counted before anything is reserved, and only if it has no answer yet.
+      if (request.quotes.isFree || request.caller.key.isFreeTier) {
+        return IdempotentRequest.once(idempotency, request, claimedFirst)
+      }
+      return IdempotentRequest.onceHeld(idempotency, request, claimedFirst, (keep, hold) =>
+        charged(request, keep, work, claimAndReserve(hold))
+      )
+    },
     accept: (request, submit) =>
-      admitted(request, (keep) =>
+      IdempotentRequest.once(idempotency, request, (keep) =>
         Effect.flatMap(RequestContext, ({ id: requestId }) =>
           withFallback(request.quotes, (quotes, isByokOnly) =>
             submit({
               isByokOnly,
               reserve: ({ reservationId, jobId }) =>
-                Effect.asVoid(reserve(request, { id: reservationId, requestId, jobId }, quotes)),
+                Effect.asVoid(reserve(request, { id: reservationId, requestId, jobId }, quotes, reserveOnly)),
               keep: keep.store
             })
           )

@@ -19,11 +19,11 @@ import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
 import * as EventLoopTurn from "../internal/EventLoopTurn.ts"
 import { Transactions } from "../storage/sql/Transactions.ts"
-import { LedgerStore } from "../accounting/LedgerStore.ts"
+import { type ClaimRow, LedgerStore } from "../accounting/LedgerStore.ts"
 import type { AnswerToStore } from "../accounting/Reservation.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import * as Purge from "../storage/sql/Purge.ts"
-import { mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
+import { mapSqlError, StorageError } from "../storage/sql/StorageError.ts"
 import * as KeptAnswer from "./KeptAnswer.ts"
 import * as KeptAnswerBounds from "./KeptAnswerBounds.ts"
 
@@ -68,6 +68,22 @@ export interface Claim {
   readonly abandon: Effect.Effect<void, StorageError>
 }
 
+/**
+ * The right to claim a key together with other writes. No other request of this process has it.
+ * Nothing is in the database yet.
+ */
+export interface Hold {
+  /** The claim, for after `claiming` has succeeded. Its `abandon` may be called in any case. */
+  readonly claim: Claim
+  /**
+   * Claims the key by an effect that writes the row, in one transaction with others. If it fails,
+   * the row was not written, except for a `StorageError`, which leaves that open.
+   */
+  readonly claiming: <A, E>(write: (row: ClaimRow) => Effect.Effect<A, E>) => Effect.Effect<A, E>
+  /** Whether the key is claimed. */
+  readonly isClaimed: () => boolean
+}
+
 /** The result of starting a request with an idempotency key. */
 export type Begun = Data.TaggedEnum<{
   First: { readonly claim: Claim }
@@ -93,6 +109,13 @@ export class Idempotency extends Context.Service<
      * interrupt between the two.
      */
     readonly begin: (request: IdempotentRequest) => Effect.Effect<Begun, IdempotencyConflict | StorageError>
+    /**
+     * Holds the key without claiming it. Waits while another request of this process has it; only
+     * that wait can be interrupted. Fails if that request has another body. Whether other processes
+     * have claimed the key, or it has an answer, is found by {@link Hold.claiming}. End it like a
+     * claim.
+     */
+    readonly hold: (request: IdempotentRequest) => Effect.Effect<Hold, IdempotencyConflict>
     /**
      * Whether an earlier request has used the key, so that there may be an answer. Claims nothing.
      */
@@ -223,13 +246,16 @@ export const make = Effect.gen(function* () {
       return Effect.asVoid(Effect.forkIn(confirming, layerScope))
     })
 
+  /** The database has decided that the request has the key. */
+  const claimed = (request: IdempotentRequest) => {
+    const slot = slots.get(nameOf(request))
+    if (slot === undefined) return
+    slot.claimed = true
+    Deferred.doneUnsafe(slot.asked, Exit.void)
+  }
+
   const claimOf = (request: IdempotentRequest): Claim => {
     const { key, scope } = request
-    const slot = slots.get(nameOf(request))
-    if (slot !== undefined) {
-      slot.claimed = true
-      Deferred.doneUnsafe(slot.asked, Exit.void)
-    }
     const row = (answer: KeptAnswer.PackedAnswer): AnswerToStore => {
       const { keyHash } = request
       const columns = KeptAnswer.columnsOf(answer, bounds.perKey)
@@ -252,22 +278,63 @@ export const make = Effect.gen(function* () {
             ? Effect.uninterruptible(keep(row(answer)))
             : Effect.andThen(drop(request), sql.afterCommit(free(request)))
         ).pipe(mapSqlError("Idempotency.complete")),
-      abandon: drop(request).pipe(
-        mapSqlError("Idempotency.abandon"),
-        // Free the key even if its row could not be removed: the next request of this process finds
-        // that no request has it and takes it over.
-        Effect.ensuring(free(request)),
-        Effect.tapError(() => confirm(request)),
-        Effect.uninterruptible
+      abandon: Effect.suspend(() =>
+        drop(request).pipe(
+          mapSqlError("Idempotency.abandon"),
+          // Free the key even if its row could not be removed: the next request of this process
+          // finds that no request has it and takes it over.
+          Effect.ensuring(free(request)),
+          Effect.tapError(() => confirm(request)),
+          Effect.uninterruptible
+        )
       )
     }
   }
 
-  const claimNew = ({ fingerprint, key, keyHash, scope }: IdempotentRequest, now: number) =>
-    ledger.claim(
-      { scope, key, keyHash, fingerprint, owner: owner.id, createdAt: now, expiresAt: now + lifetime },
-      slots.size <= 1 && inThisTurn.count() <= 1
-    )
+  const claimRow = ({ fingerprint, key, keyHash, scope }: IdempotentRequest, now: number): ClaimRow => ({
+    scope,
+    key,
+    keyHash,
+    fingerprint,
+    owner: owner.id,
+    createdAt: now,
+    expiresAt: now + lifetime
+  })
+
+  const claimNew = (request: IdempotentRequest, now: number) =>
+    ledger.claim(claimRow(request, now), slots.size <= 1 && inThisTurn.count() <= 1)
+
+  const claimNow = (request: IdempotentRequest) => {
+    claimed(request)
+    return Begun.First({ claim: claimOf(request) })
+  }
+
+  const holdOf = (request: IdempotentRequest, now: number): Hold => {
+    const claim = claimOf(request)
+    let state: "unclaimed" | "unknown" | "claimed" = "unclaimed"
+    return {
+      claim: {
+        ...claim,
+        abandon: Effect.suspend(() => (state === "unclaimed" ? free(request) : claim.abandon))
+      },
+      claiming: (write) =>
+        Effect.suspend(() => {
+          state = "unknown"
+          return Effect.matchEffect(write(claimRow(request, now)), {
+            onSuccess: (result) => {
+              state = "claimed"
+              claimed(request)
+              return Effect.succeed(result)
+            },
+            onFailure: (error) => {
+              if (!(error instanceof StorageError)) state = "unclaimed"
+              return Effect.fail(error)
+            }
+          })
+        }),
+      isClaimed: () => state === "claimed"
+    }
+  }
 
   const takeOver = Effect.fnUntraced(function* ({ key, scope }: IdempotentRequest, from: string, now: number) {
     const rows =
@@ -279,7 +346,7 @@ export const make = Effect.gen(function* () {
   /** Reads the key's row: the result of the request, or undefined to look again. */
   const contend = Effect.fnUntraced(function* (request: IdempotentRequest) {
     const now = yield* Clock.currentTimeMillis
-    if (yield* claimNew(request, now)) return Begun.First({ claim: claimOf(request) })
+    if (yield* claimNew(request, now)) return claimNow(request)
     const [row] =
       yield* sql`SELECT * FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}`
     if (row === undefined) return undefined
@@ -300,8 +367,14 @@ export const make = Effect.gen(function* () {
       yield* Effect.interruptible(Effect.sleep(pollEvery))
       return undefined
     }
-    return (yield* takeOver(request, claimedBy ?? "", now)) ? Begun.First({ claim: claimOf(request) }) : undefined
+    return (yield* takeOver(request, claimedBy ?? "", now)) ? claimNow(request) : undefined
   })
+
+  /** Waits for the request of this process that has the key. */
+  const wait = (slot: Slot, { fingerprint }: IdempotentRequest) => {
+    if (!slot.claimed) return Effect.interruptible(Deferred.await(slot.asked))
+    return slot.fingerprint === fingerprint ? Effect.interruptible(Deferred.await(slot.ended)) : conflict(otherBody)
+  }
 
   /** Looks at the key once: the result of the request, or undefined to look again. */
   const look = (request: IdempotentRequest) =>
@@ -316,9 +389,7 @@ export const make = Effect.gen(function* () {
           Effect.tapError((error) => (isSqlError(error) ? confirm(request) : Effect.void))
         )
       }
-      if (!slot.claimed) return Effect.as(Effect.interruptible(Deferred.await(slot.asked)), undefined)
-      if (slot.fingerprint !== request.fingerprint) return conflict(otherBody)
-      return Effect.as(Effect.interruptible(Deferred.await(slot.ended)), undefined)
+      return Effect.as(wait(slot, request), undefined)
     })
 
   const begin = Effect.fnUntraced(
@@ -332,8 +403,17 @@ export const make = Effect.gen(function* () {
     Effect.uninterruptible
   )
 
+  const hold = (request: IdempotentRequest): Effect.Effect<Hold, IdempotencyConflict> =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const slot = slots.get(nameOf(request))
+      if (slot !== undefined) return Effect.flatMap(wait(slot, request), () => hold(request))
+      slots.set(nameOf(request), newSlot(request))
+      return Effect.succeed(holdOf(request, now))
+    })
+
   return Idempotency.of({
     begin,
+    hold: (request) => Effect.uninterruptible(hold(request)),
     isUsed: ({ key, scope }) =>
       sql`SELECT 1 FROM idempotency WHERE scope = ${scope} AND idempotency_key = ${key}`.pipe(
         Effect.map((rows) => rows.length > 0),

@@ -7,6 +7,7 @@ import { currentCaller } from "../access/Caller.ts"
 import { logAndContinue, orUnavailable } from "../http/Failures.ts"
 import { inTransaction } from "../http/InTransaction.ts"
 import { invalid } from "../internal/Issues.ts"
+import { KeyTaken } from "../accounting/LedgerStore.ts"
 import type { AnswerToStore } from "../accounting/Reservation.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import * as Idempotency from "./Idempotency.ts"
@@ -50,56 +51,111 @@ const keepNothing: Keep<unknown> = { row: () => Effect.undefined, store: () => E
 const conflicting = ({ message }: Idempotency.IdempotencyConflict) =>
   Effect.fail(invalid([{ path: "idempotency-key", message }], message))
 
+/** Work that claims the key itself, in the transaction of its first write. */
+type HeldWork<A, E, R> = (keep: Keep<A>, hold: Idempotency.Hold) => Effect.Effect<A, E | KeyTaken, R>
+
+type Work<A, E, R> = (keep: Keep<A>) => Effect.Effect<A, E, R>
+
+const toAnswer = <A>({ encode, status = 200 }: OnceOptions<A>, value: A): Idempotency.Answer => ({
+  status,
+  headers: {},
+  body: encode(value)
+})
+
+const respond = <A>(
+  { restore = Effect.succeed }: OnceOptions<A>,
+  { body, headers, status }: Idempotency.Answer
+): Effect.Effect<HttpServerResponse.HttpServerResponse, BadRequest> =>
+  Effect.map(restore(body), (text) =>
+    HttpServerResponse.text(text, { status, headers, contentType: "application/json" })
+  )
+
+const withoutKey = <A, E, R>(options: OnceOptions<A>, work: Work<A, E, R>) =>
+  Effect.flatMap(work(keepNothing), (value) => respond(options, toAnswer(options, value)))
+
+const withKey = <A, E, R>(
+  idempotency: Idempotency.Idempotency["Service"],
+  options: OnceOptions<A>,
+  idempotencyKey: string,
+  work: Work<A, E, R>,
+  heldWork?: HeldWork<A, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> =>
+  Effect.uninterruptibleMask(
+    Effect.fnUntraced(function* (restore) {
+      const { ephemeral, key } = yield* currentCaller
+      const request = {
+        scope: ephemeral?.hash ?? key.hash,
+        keyHash: key.hash,
+        key: idempotencyKey,
+        fingerprint: Idempotency.fingerprintOf(options.operation, ...(yield* options.payload))
+      }
+      const run = <E1>(claim: Idempotency.Claim, work: Work<A, E1, R>) => {
+        // A large answer is encoded once, for the response and for storage.
+        let kept: Idempotency.Answer | undefined
+        const packed = (value: A) => Idempotency.pack((kept = toAnswer(options, value)))
+        const done = work({
+          row: (value) => Effect.map(packed(value), claim.row),
+          store: (value) => Effect.flatMap(packed(value), claim.complete)
+        })
+        return Effect.flatMap(
+          Effect.onError(restore(done), () => logAndContinue(claim.abandon)),
+          (value) => respond(options, kept ?? toAnswer(options, value))
+        )
+      }
+      const claimFirst = idempotency.begin(request).pipe(
+        orUnavailable,
+        Effect.catchTag("IdempotencyConflict", conflicting),
+        Effect.flatMap((begun) =>
+          begun._tag === "First"
+            ? run(begun.claim, work)
+            : Effect.map(respond(options, begun.answer), HttpServerResponse.setHeader("idempotent-replayed", "true"))
+        )
+      )
+      if (heldWork === undefined) return yield* claimFirst
+      const hold = yield* Effect.catchTag(idempotency.hold(request), "IdempotencyConflict", conflicting)
+      return yield* Effect.catch(
+        run(hold.claim, (keep) => heldWork(keep, hold)),
+        (error) => {
+          if (error instanceof KeyTaken) return claimFirst
+          if (hold.isClaimed()) return Effect.fail(error)
+          // The answer may have been paid for with the last credits.
+          return Effect.flatMap(orUnavailable(idempotency.isUsed(request)), (isUsed) =>
+            isUsed ? claimFirst : Effect.fail(error)
+          )
+        }
+      )
+    })
+  )
+
 /**
- * Runs the effect unless an earlier request with the same `Idempotency-Key` has an answer. That
+ * Runs the work unless an earlier request with the same `Idempotency-Key` has an answer. That
  * answer is then returned with `idempotent-replayed: true`. The same key with another body is a
- * 400. A failure or an interruption releases the key. The effect stores its answer itself, with
+ * 400. A failure or an interruption releases the key. The work stores its answer itself, with
  * {@link Keep}.
  */
 export const once = <A, E, R>(
   idempotency: Idempotency.Idempotency["Service"],
-  { encode, idempotencyKey, operation, payload, restore: restored = Effect.succeed, status = 200 }: OnceOptions<A>,
-  effect: (keep: Keep<A>) => Effect.Effect<A, E, R>
-): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> => {
-  const toAnswer = (value: A): Idempotency.Answer => ({ status, headers: {}, body: encode(value) })
-  const respond = (answer: Idempotency.Answer): Effect.Effect<HttpServerResponse.HttpServerResponse, BadRequest> =>
-    Effect.map(restored(answer.body), (body) =>
-      HttpServerResponse.text(body, {
-        status: answer.status,
-        headers: answer.headers,
-        contentType: "application/json"
-      })
-    )
-  if (idempotencyKey === undefined) {
-    return Effect.flatMap(effect(keepNothing), (value) => respond(toAnswer(value)))
-  }
-  return Effect.uninterruptibleMask(
-    Effect.fnUntraced(function* (restore) {
-      const { ephemeral, key } = yield* currentCaller
-      const begun = yield* idempotency
-        .begin({
-          scope: ephemeral?.hash ?? key.hash,
-          keyHash: key.hash,
-          key: idempotencyKey,
-          fingerprint: Idempotency.fingerprintOf(operation, ...(yield* payload))
-        })
-        .pipe(orUnavailable, Effect.catchTag("IdempotencyConflict", conflicting))
-      if (begun._tag === "Replay") {
-        return HttpServerResponse.setHeader(yield* respond(begun.answer), "idempotent-replayed", "true")
-      }
-      const { claim } = begun
-      // A large answer is encoded once, for the response and for storage.
-      let kept: Idempotency.Answer | undefined
-      const packed = (value: A) => Idempotency.pack((kept = toAnswer(value)))
-      const keep: Keep<A> = {
-        row: (value) => Effect.map(packed(value), claim.row),
-        store: (value) => Effect.flatMap(packed(value), claim.complete)
-      }
-      const value = yield* restore(effect(keep)).pipe(Effect.onError(() => logAndContinue(claim.abandon)))
-      return yield* respond(kept ?? toAnswer(value))
-    })
-  )
-}
+  options: OnceOptions<A>,
+  work: Work<A, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> =>
+  options.idempotencyKey === undefined
+    ? withoutKey(options, work)
+    : withKey(idempotency, options, options.idempotencyKey, work)
+
+/**
+ * Like {@link once}, with one transaction less: `heldWork` claims the key in the transaction of its
+ * first write. If the key turns out to be taken, or nothing can be written, the request begins
+ * again like `once`.
+ */
+export const onceHeld = <A, E, R>(
+  idempotency: Idempotency.Idempotency["Service"],
+  options: OnceOptions<A>,
+  work: Work<A, E, R>,
+  heldWork: HeldWork<A, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> =>
+  options.idempotencyKey === undefined
+    ? withoutKey(options, work)
+    : withKey(idempotency, options, options.idempotencyKey, work, heldWork)
 
 /** Like {@link once}, for work that is one transaction. The answer is stored in it. */
 export const onceInTransaction = <A, E, R>(

@@ -15,7 +15,7 @@ import { temporaryFolder } from "../TestStorage.ts"
 import { ask, type Gateway, start } from "./Gateways.ts"
 
 /** Where it dies: see the fixture. At `any` it is killed from outside. */
-const deaths = ["charged", "any", "claimed", "charging", "any", "reserved"] as const
+const deaths = ["charged", "any", "reserving", "charging", "any", "reserved"] as const
 
 const concurrency = 24
 const price = 1000

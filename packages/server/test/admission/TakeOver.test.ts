@@ -28,7 +28,7 @@ it.live(
         expect(yield* ask(survivor, key, step)).toMatchObject({ status: 200, replayed: true })
       })
       // At the same time, because they wait until a process counts as dead.
-      yield* Effect.forEach(["claimed", "reserved", "charging"], survives, { concurrency: "unbounded" })
+      yield* Effect.forEach(["reserving", "reserved", "charging"], survives, { concurrency: "unbounded" })
       const reserved = db.prepare("SELECT reserved_micro FROM workspaces")
       yield* Effect.sync(() => reserved.get()?.["reserved_micro"]).pipe(
         Effect.repeat({ until: (credits) => credits === 0, schedule: Schedule.spaced("100 millis") }),
@@ -36,7 +36,7 @@ it.live(
       )
       const charged = { cost_micro: price }
       expect(db.prepare("SELECT cost_micro FROM usage_ledger").all()).toMatchObject([charged, charged, charged])
-      // The first one was killed before it had reserved anything.
+      // The first one was killed before its reservation was committed.
       expect(db.prepare("SELECT state, amount_micro FROM reservations").all()).toMatchObject([
         { state: "abandoned", amount_micro: price },
         { state: "abandoned", amount_micro: price }
