@@ -10,8 +10,8 @@ import {
   type IdempotentRequest,
   keeps
 } from "../../src/admission/Idempotency.ts"
-import { claimLost } from "../../src/accounting/LedgerStore.ts"
-import { outcome, payerWith, reserve } from "../accounting/TestPayer.ts"
+import { claimLost, type ClaimRow } from "../../src/accounting/LedgerStore.ts"
+import { micro, outcome, payerWith, reserve } from "../accounting/TestPayer.ts"
 import { databases } from "../TestDatabases.ts"
 import { clockAhead, layerAt } from "../TestStorage.ts"
 
@@ -27,9 +27,11 @@ const request = (key = "once", body = "a", scope = "key-hash") => ({
   fingerprint: fingerprintOf("POST /x", body)
 })
 
+const begin = (wanted: IdempotentRequest) => Effect.flatMap(Idempotency, ({ begin }) => begin(wanted))
+
 /** Claims the key. */
 const claimKey = Effect.fnUntraced(function* (wanted: IdempotentRequest) {
-  const begun = yield* (yield* Idempotency).begin(wanted)
+  const begun = yield* begin(wanted)
   return begun._tag === "First" ? begun.claim : yield* Effect.die(new Error("the key has an answer"))
 })
 
@@ -224,6 +226,83 @@ describe.each(databases)("Idempotency on $name", ({ create, layer }) => {
         expect(yield* joinMoving(waiting)).toEqual({ answer: answer(200, "theirs"), replayed: true })
       })
     )
+  )
+
+  it.effect("claims a held key with a reservation, and reserves nothing if another process has the key", () =>
+    inTwoProcesses((other) =>
+      Effect.gen(function* () {
+        const idempotency = yield* Idempotency
+        const accounting = yield* Accounting
+        const sql = yield* SqlClient
+        const { payer } = yield* payerWith(2000)
+        const reserving = (id: string) => (claim: ClaimRow) =>
+          accounting.claimAndReserve(claim, { id, payer, operation: "rerank", model: "m", amount: micro(1000) })
+        const reservations = Effect.map(sql`SELECT id FROM reservations`, (rows) => rows.map(({ id }) => id))
+        const theirs = yield* Effect.provide(claimKey(request()), other)
+
+        const hold = yield* idempotency.hold(request())
+        expect(yield* Effect.flip(hold.claiming(reserving("gen-1")))).toMatchObject({ _tag: "KeyTaken" })
+        expect(hold.isClaimed()).toBe(false)
+        yield* hold.claim.abandon
+        expect(yield* reservations).toEqual([])
+        yield* Effect.provide(theirs.complete(answer(200, "theirs")), other)
+        expect(yield* idempotency.begin(request())).toMatchObject({ _tag: "Replay", answer: { body: "theirs" } })
+
+        const second = yield* idempotency.hold(request("second"))
+        yield* second.claiming(reserving("gen-2"))
+        expect(second.isClaimed()).toBe(true)
+        expect(yield* reservations).toEqual(["gen-2"])
+        const again = yield* Effect.forkChild(Effect.provide(begin(request("second")), other), {
+          startImmediately: true
+        })
+        yield* accounting.settle({ id: "gen-2" }, outcome(1000), { answer: second.claim.row(answer(200, "ours")) })
+        expect(yield* joinMoving(again)).toMatchObject({ _tag: "Replay", answer: { body: "ours" } })
+      })
+    )
+  )
+
+  it.effect("leaves nothing of a held key whose reservation is refused or never tried", () =>
+    Effect.gen(function* () {
+      const idempotency = yield* Idempotency
+      const accounting = yield* Accounting
+      const { payer } = yield* payerWith(10)
+      const refused = yield* idempotency.hold(request())
+      const amount = micro(1000)
+      const reserving = (claim: ClaimRow) =>
+        accounting.claimAndReserve(claim, { id: "gen-1", payer, operation: "rerank", model: "m", amount })
+      expect(yield* Effect.flip(refused.claiming(reserving))).toMatchObject({ _tag: "InsufficientCredits" })
+      expect(yield* idempotency.isUsed(request())).toBe(false)
+      yield* refused.claim.abandon
+      yield* (yield* idempotency.hold(request())).claim.abandon
+      expect((yield* once(request("once", "b"), Effect.succeed(answer()))).replayed).toBe(false)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect(
+    "a request waits for the one that holds its key, and is refused once that has claimed it with another body",
+    () =>
+      Effect.gen(function* () {
+        const idempotency = yield* Idempotency
+        const accounting = yield* Accounting
+        const { payer } = yield* payerWith(2000)
+        const amount = micro(1000)
+        const hold = yield* idempotency.hold(request())
+        const others = yield* Effect.forEach(["a", "b"], (body) =>
+          Effect.forkChild(Effect.exit(idempotency.hold(request("once", body))), { startImmediately: true })
+        )
+        const [same, different] = others
+        yield* TestClock.adjust("1 second")
+        expect(others.map((fiber) => fiber.pollUnsafe())).toEqual([undefined, undefined])
+        yield* hold.claiming((claim) =>
+          accounting.claimAndReserve(claim, { id: "gen-1", payer, operation: "rerank", model: "m", amount })
+        )
+        expect(different && Exit.findErrorOption(yield* Fiber.join(different))).toMatchObject({
+          value: { _tag: "IdempotencyConflict" }
+        })
+        expect(same?.pollUnsafe()).toBeUndefined()
+        yield* hold.claim.abandon
+        expect(same && Exit.isSuccess(yield* Fiber.join(same))).toBe(true)
+      }).pipe(Effect.provide(layer))
   )
 
   it.effect("does it once across two processes, of which one has a clock that is an hour ahead or behind", () =>
