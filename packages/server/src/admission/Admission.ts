@@ -3,7 +3,8 @@
  *
  * A request passes these steps in this order: a stored answer for its `Idempotency-Key`, the free
  * tier (402), the free-model day (429), and the reservation of the most that it can cost on key,
- * guardrail and workspace (402). Then it runs. Its charge, its stored answer and its event are
+ * guardrail and workspace (402). The reservation's transaction also claims the idempotency key,
+ * unless free requests are counted. Then it runs. Its charge, its stored answer and its event are
  * written in one transaction. If it fails, the whole reservation is released, in one transaction
  * with the event that says so. The key's rate limit comes before: Authorization counts the request.
  *
