@@ -191,14 +191,15 @@ export const make = Effect.gen(function* () {
 
   const nameOf = ({ key, scope }: IdempotentRequest) => `${scope} ${key}`
 
-  const free = (request: IdempotentRequest) =>
-    Effect.sync(() => {
-      const slot = slots.get(nameOf(request))
-      if (slot === undefined) return
-      slots.delete(nameOf(request))
-      Deferred.doneUnsafe(slot.asked, Exit.void)
-      Deferred.doneUnsafe(slot.ended, Exit.void)
-    })
+  const freeUnsafe = (request: IdempotentRequest) => {
+    const slot = slots.get(nameOf(request))
+    if (slot === undefined) return
+    slots.delete(nameOf(request))
+    Deferred.doneUnsafe(slot.asked, Exit.void)
+    Deferred.doneUnsafe(slot.ended, Exit.void)
+  }
+
+  const free = (request: IdempotentRequest) => Effect.sync(() => freeUnsafe(request))
 
   const drop = ({ key, scope }: IdempotentRequest) => Effect.asVoid(deleteClaim(scope, key, owner.id))
 
@@ -260,12 +261,10 @@ export const make = Effect.gen(function* () {
       const { keyHash } = request
       const columns = KeptAnswer.columnsOf(answer, bounds.perKey)
       const stored = (bytesOfKey: number | undefined) =>
-        Effect.andThen(
-          Effect.sync(() => {
-            if (bytesOfKey !== undefined) answers.added(keyHash, columns.bytes, bytesOfKey)
-          }),
-          free(request)
-        )
+        Effect.sync(() => {
+          if (bytesOfKey !== undefined) answers.added(keyHash, columns.bytes, bytesOfKey)
+          freeUnsafe(request)
+        })
       return { ...columns, scope, key, owner: owner.id, keyHash, stored }
     }
     const keep = (answer: AnswerToStore) =>
@@ -309,7 +308,7 @@ export const make = Effect.gen(function* () {
     return Begun.First({ claim: claimOf(request) })
   }
 
-  const holdOf = (request: IdempotentRequest, now: number): Hold => {
+  const holdOf = (request: IdempotentRequest): Hold => {
     const claim = claimOf(request)
     let state: "unclaimed" | "unknown" | "claimed" = "unclaimed"
     return {
@@ -318,7 +317,7 @@ export const make = Effect.gen(function* () {
         abandon: Effect.suspend(() => (state === "unclaimed" ? free(request) : claim.abandon))
       },
       claiming: (write) =>
-        Effect.suspend(() => {
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
           state = "unknown"
           return Effect.matchEffect(write(claimRow(request, now)), {
             onSuccess: (result) => {
@@ -404,11 +403,11 @@ export const make = Effect.gen(function* () {
   )
 
   const hold = (request: IdempotentRequest): Effect.Effect<Hold, IdempotencyConflict> =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    Effect.suspend(() => {
       const slot = slots.get(nameOf(request))
       if (slot !== undefined) return Effect.flatMap(wait(slot, request), () => hold(request))
       slots.set(nameOf(request), newSlot(request))
-      return Effect.succeed(holdOf(request, now))
+      return Effect.succeed(holdOf(request))
     })
 
   return Idempotency.of({

@@ -102,25 +102,26 @@ const withKey = <A, E, R>(
           (value) => respond(options, kept ?? toAnswer(options, value))
         )
       }
-      const claimFirst = idempotency.begin(request).pipe(
-        orUnavailable,
-        Effect.catchTag("IdempotencyConflict", conflicting),
-        Effect.flatMap((begun) =>
-          begun._tag === "First"
-            ? run(begun.claim, work)
-            : Effect.map(respond(options, begun.answer), HttpServerResponse.setHeader("idempotent-replayed", "true"))
+      const claimFirst = () =>
+        idempotency.begin(request).pipe(
+          orUnavailable,
+          Effect.catchTag("IdempotencyConflict", conflicting),
+          Effect.flatMap((begun) =>
+            begun._tag === "First"
+              ? run(begun.claim, work)
+              : Effect.map(respond(options, begun.answer), HttpServerResponse.setHeader("idempotent-replayed", "true"))
+          )
         )
-      )
-      if (heldWork === undefined) return yield* claimFirst
+      if (heldWork === undefined) return yield* claimFirst()
       const hold = yield* Effect.catchTag(idempotency.hold(request), "IdempotencyConflict", conflicting)
       return yield* Effect.catch(
         run(hold.claim, (keep) => heldWork(keep, hold)),
         (error) => {
-          if (error instanceof KeyTaken) return claimFirst
+          if (error instanceof KeyTaken) return claimFirst()
           if (hold.isClaimed()) return Effect.fail(error)
           // The answer may have been paid for with the last credits.
           return Effect.flatMap(orUnavailable(idempotency.isUsed(request)), (isUsed) =>
-            isUsed ? claimFirst : Effect.fail(error)
+            isUsed ? claimFirst() : Effect.fail(error)
           )
         }
       )
