@@ -217,14 +217,15 @@ export interface Ranked {
  */
 export const flawOf = (results: ReadonlyArray<RerankResult>, documents: number): string | undefined => {
   if (results.length > documents) return "more results than asked for"
-  const seen = new Set<number>()
+  // For each document, 1 if it is ranked.
+  const ranked = new Uint8Array(documents)
   for (const { index, relevance_score } of results) {
     // NaN has no place in an order, and JSON has neither it nor infinity.
     if (!Number.isFinite(relevance_score)) return "a score that is not a finite number"
     // The negation finds NaN, too.
     if (!(Number.isInteger(index) && index >= 0 && index < documents)) return "an index without a document"
-    if (seen.has(index)) return "a document ranked twice"
-    seen.add(index)
+    if (ranked[index] === 1) return "a document ranked twice"
+    ranked[index] = 1
   }
   return undefined
 }

@@ -71,9 +71,10 @@ const textsOf = (
   { documents }: RerankRequest
 ): Effect.Effect<ReadonlyArray<string>, ProviderError> => {
   const texts: Array<string> = []
-  for (const [index, { text }] of documents.entries()) {
+  for (const { text } of documents) {
     if (text === undefined) {
-      return Effect.fail(invalidFields([{ path: `documents.${index}`, message: `${publicId} ranks text only` }]))
+      const path = `documents.${texts.length}`
+      return Effect.fail(invalidFields([{ path, message: `${publicId} ranks text only` }]))
     }
     texts.push(text)
   }

@@ -14,7 +14,7 @@ import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { Credential, Ignoring, Offer } from "@model-gateway/offers/Offer"
 import type { Charge } from "@model-gateway/offers/Pricing"
 import type { ProviderError } from "@model-gateway/offers/ProviderError"
-import { type Duration, Effect, Exit } from "effect"
+import { type Context, type Duration, Effect, Exit } from "effect"
 import { type Caller, callerOf } from "../access/Caller.ts"
 import type { Candidate } from "../routing/Candidate.ts"
 import * as RequestContext from "../http/RequestContext.ts"
@@ -122,11 +122,10 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
   const catalog = yield* ModelCatalog
   const allowedKeys = yield* AllowedProviderKeys.AllowedProviderKeys
 
-  /** Finds the offers that the caller may use for the request, whatever is in it. */
-  const permit = Effect.fnUntraced(function* (
+  const permitIn = Effect.fnUntracedEager(function* (
+    context: Context.Context<never>,
     wanted: Wanted
   ): Effect.fn.Return<Permitted<O>, BadRequest | Forbidden | NotFound> {
-    const context = yield* Effect.context<never>()
     const caller = yield* callerOf(context)
     const { model, provider: preferences } = wanted
     const record = RequestContext.of(context)
@@ -138,6 +137,9 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
     yield* Candidates.checkOptions(offers, preferences)
     return { caller, wanted, offers, providerKeys: yield* allowedKeys.of(caller) }
   })
+
+  /** Finds the offers that the caller may use for the request, whatever is in it. */
+  const permit = (wanted: Wanted) => Effect.withFiber(({ context }) => permitIn(context, wanted))
 
   /**
    * Fails if the caller cannot pay, whatever the price will be. For requests that take work before

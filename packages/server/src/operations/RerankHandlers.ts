@@ -52,23 +52,22 @@ const toResponse = (
 export const choiceOf = (
   request: typeof Rerank.Request.Type,
   documents: ReadonlyArray<RerankDocument> = request.documents.map(toDocument)
-): PaidWork.Choice<RerankOffer, RerankRequest, BadRequest> => ({
-  supporting: (offers) =>
-    Candidates.supporting(
-      offers,
-      ({ capabilities, publicId }) => unsupported({ documents }, capabilities, publicId),
-      `the model "${request.model}" accepts no image documents`
-    ),
-  requestFor: ({ provider }) => {
-    const options = request.provider?.options?.[provider]
-    return {
-      query: request.query,
-      documents,
-      ...(request.top_n === undefined ? {} : { top_n: request.top_n }),
-      ...(options === undefined ? {} : { options })
+): PaidWork.Choice<RerankOffer, RerankRequest, BadRequest> => {
+  const { model, provider: preferences, query, top_n } = request
+  const plain: RerankRequest = { query, documents, ...(top_n === undefined ? {} : { top_n }) }
+  return {
+    supporting: (offers) =>
+      Candidates.supporting(
+        offers,
+        ({ capabilities, publicId }) => unsupported({ documents }, capabilities, publicId),
+        `the model "${model}" accepts no image documents`
+      ),
+    requestFor: ({ provider }) => {
+      const options = preferences?.options?.[provider]
+      return options === undefined ? plain : { ...plain, options }
     }
   }
-})
+}
 
 /** A request for a rerank, in whichever shape it came. */
 interface Call {
@@ -97,19 +96,19 @@ const make = Effect.gen(function* () {
     toError: ProviderFailures.forRerank
   })
 
-  const rank = Effect.fnUntraced(function* ({ idempotencyKey, identity, request, toBody }: Call) {
-    const permitted = yield* permit(request)
-    const documents = request.documents.map(toDocument)
-    return yield* serve(permitted, {
-      ...choiceOf(request, documents),
-      idempotencyKey,
-      payload: Effect.sync(identity),
-      encode: (response: Rerank.Response) => JSON.stringify(toBody(response)),
-      input: { documents: documents.length },
-      units: documents.length,
-      toAnswer: (done, cost) => toResponse(request, documents, done, cost)
+  const rank = ({ idempotencyKey, identity, request, toBody }: Call) =>
+    Effect.flatMap(permit(request), (permitted) => {
+      const documents = request.documents.map(toDocument)
+      return serve(permitted, {
+        ...choiceOf(request, documents),
+        idempotencyKey,
+        payload: Effect.sync(identity),
+        encode: (response: Rerank.Response) => JSON.stringify(toBody(response)),
+        input: { documents: documents.length },
+        units: documents.length,
+        toAnswer: (done, cost) => toResponse(request, documents, done, cost)
+      })
     })
-  })
 
   return { isModel: (id: string) => catalog.rerank(id) !== undefined, rank }
 })

@@ -114,23 +114,24 @@ export const make = Effect.fnUntraced(function* (health: Pick<OfferHealth.OfferH
   /** Records the result of a call in the circuit. */
   const record = (
     candidate: Candidate,
+    key: string,
     { generation }: CircuitBreaker.Admission,
     { cause, outcome, retryAfter }: Recorded
   ) =>
-    circuits
-      .record({
-        key: keyOf(candidate),
+    Effect.matchEffect(
+      circuits.record({
+        key,
         generation,
         outcome,
         tripPolicy,
         openFor: retryAfter === undefined ? openFor : Duration.max(openFor, Duration.min(retryAfter, maxOpenDuration))
-      })
-      .pipe(
-        Effect.flatMap((transition) =>
-          transition === undefined ? Effect.void : moved(candidate, transition, cause ?? "Defect")
-        ),
-        Effect.catch(storeFailed)
-      )
+      }),
+      {
+        onSuccess: (transition) =>
+          transition === undefined ? Effect.void : moved(candidate, transition, cause ?? "Defect"),
+        onFailure: storeFailed
+      }
+    )
 
   /** Counts what a circuit did, and logs that it opened or closed. One that opens again had not. */
   const moved = Effect.fnUntraced(function* (
@@ -156,20 +157,19 @@ export const make = Effect.fnUntraced(function* (health: Pick<OfferHealth.OfferH
       : LogEvent.log("circuit_closed", `${offer.provider} is called for ${offer.publicId} again`, details)
   })
 
-  const call = <A>(candidate: Candidate, call: Effect.Effect<Exit.Exit<A, ProviderError>>) =>
-    Effect.scoped(
-      Effect.flatMap(
-        admit(keyOf(candidate)),
-        (admission): Effect.Effect<Exit.Exit<A, ProviderError> | Duration.Duration> => {
-          if (admission === undefined) return call
-          if (Duration.isDuration(admission)) return Effect.succeed(admission)
-          const made = Effect.tap(call, (exit) => record(candidate, admission, recordedOf(candidate.offer, exit)))
-          return admission.transition === undefined
-            ? made
-            : Effect.andThen(moved(candidate, admission.transition, "Probe"), made)
-        }
-      )
+  const call = <A>(candidate: Candidate, call: Effect.Effect<Exit.Exit<A, ProviderError>>) => {
+    const key = keyOf(candidate)
+    return Effect.scoped(
+      Effect.flatMap(admit(key), (admission): Effect.Effect<Exit.Exit<A, ProviderError> | Duration.Duration> => {
+        if (admission === undefined) return call
+        if (Duration.isDuration(admission)) return Effect.succeed(admission)
+        const made = Effect.tap(call, (exit) => record(candidate, key, admission, recordedOf(candidate.offer, exit)))
+        return admission.transition === undefined
+          ? made
+          : Effect.andThen(moved(candidate, admission.transition, "Probe"), made)
+      })
     )
+  }
 
   const result: Circuits = {
     call,

@@ -225,10 +225,10 @@ export const make = Effect.gen(function* () {
 
   /** Adds each attempt to `attempts` when it ends: an interruption ends this too. */
   const tryCandidates = Effect.fnUntraced(function* <A, O extends Offer>(
+    context: Context.Context<never>,
     { attemptTimeout, call, candidates, deadline, owner, units }: Route<A, O>,
     attempts: Array<ProviderAttempt>
   ): Effect.fn.Return<Answered<A, O>, RoutingFailure> {
-    const context = yield* Effect.context<never>()
     const requestId = RequestContext.of(context)?.id
     let end = now() + Duration.toSeconds(deadline)
     let failure: { readonly reason: Reason; readonly provider: string; readonly isByok: boolean } | undefined
@@ -321,9 +321,9 @@ export const make = Effect.gen(function* () {
 
   const route = <A, O extends Offer>(options: Route<A, O>): Effect.Effect<Routed<A, O>> =>
     Effect.uninterruptible(
-      Effect.suspend(() => {
+      Effect.withFiber(({ context }) => {
         const attempts: Array<ProviderAttempt> = []
-        return Effect.map(Effect.exit(tryCandidates(options, attempts)), (exit) => ({ exit, attempts }))
+        return Effect.map(Effect.exit(tryCandidates(context, options, attempts)), (exit) => ({ exit, attempts }))
       })
     )
 

@@ -20,8 +20,8 @@ export interface Warnings {
  * sentence that both say is there once.
  */
 export const ofSentences = (ignored: ReadonlyArray<string>, said: ReadonlyArray<string> = []): Warnings => {
-  const warnings = [...new Set([...ignored, ...said].map(shortened))].slice(0, maxWarnings)
-  return warnings.length === 0 ? {} : { warnings }
+  if (ignored.length + said.length === 0) return {}
+  return { warnings: [...new Set([...ignored, ...said].map(shortened))].slice(0, maxWarnings) }
 }
 
 /** The warnings of a request to an offer that states itself all that it ignores. */
