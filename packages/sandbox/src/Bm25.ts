@@ -232,9 +232,10 @@ const cut = (text: string, start: number, end: number): number => {
 }
 
 /**
- * Ranks texts against a query. A small request is ranked at once. A large one yields to other
- * fibers after each millisecond or so of work, so that the event loop stays free for other
- * requests. The work grows in proportion to the length of the input, whatever its contents.
+ * Ranks texts against a query. A small request is ranked at once, by the call itself. A large one
+ * yields to other fibers after each millisecond or so of work, so that the event loop stays free
+ * for other requests. The work grows in proportion to the length of the input, whatever its
+ * contents.
  *
  * @param top_n how many results to give; all when left out
  *
@@ -256,7 +257,7 @@ export const rank = (query: string, documents: ReadonlyArray<string>, top_n?: nu
   let size = query.length + documents.length
   for (const document of documents) size += document.length
   const limit = top_n ?? documents.length
-  return size <= small ? Effect.sync(() => rankAtOnce(query, documents, limit)) : rankInSlices(query, documents, limit)
+  return size <= small ? Effect.succeed(rankAtOnce(query, documents, limit)) : rankInSlices(query, documents, limit)
 }
 
 const rankAtOnce = (query: string, documents: ReadonlyArray<string>, top_n: number): Ranking => {

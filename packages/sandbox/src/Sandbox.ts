@@ -90,12 +90,12 @@ const ranker = (
   rank: (request: RerankRequest) => Effect.Effect<Bm25.Ranking, ProviderError>
 ): RerankOffer => {
   const quote = ({ documents }: RerankRequest) => cost(microCredits, searchUnits(documents.length))
-  const run = Effect.fnUntraced(function* (request: RerankRequest) {
-    const { results, total_tokens } = yield* rank(request)
-    const answer: RerankResponse = { results }
-    const usage = { search_units: searchUnits(request.documents.length), total_tokens }
-    return { answer, charge: { cost: quote(request), usage } }
-  })
+  const run = (request: RerankRequest) =>
+    Effect.mapEager(rank(request), ({ results, total_tokens }) => {
+      const answer: RerankResponse = { results }
+      const usage = { search_units: searchUnits(request.documents.length), total_tokens }
+      return { answer, charge: { cost: quote(request), usage } }
+    })
   return {
     ...base(publicId, displayName),
     kind: "rerank",
@@ -110,7 +110,7 @@ const ranker = (
 
 const bm25 = (publicId: string, displayName: string, microCredits: number): RerankOffer =>
   ranker(publicId, displayName, microCredits, rerankCapabilities, (request) =>
-    Effect.flatMap(textsOf(publicId, request), (texts) => Bm25.rank(request.query, texts, request.top_n))
+    Effect.flatMapEager(textsOf(publicId, request), (texts) => Bm25.rank(request.query, texts, request.top_n))
   )
 
 const transcriptionCapabilities: TranscriptionOffer["capabilities"] = {

@@ -68,7 +68,7 @@ export const watched = <A, E, R, A2, E2, R2>(
 
 /**
  * Interrupts the effect when the duration has passed, and continues with `orElse`, as
- * `Effect.timeoutOrElse` does.
+ * `Effect.timeoutOrElse` does. An effect that has ended needs neither a fiber nor a timer.
  *
  * @example
  * ```ts
@@ -95,6 +95,7 @@ export const within =
     readonly orElse: () => Effect.Effect<A2, E2, R2>
   }) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> => {
+    if (Exit.isExit(effect)) return effect
     const millis = Duration.toMillis(Duration.fromInputUnsafe(duration))
     return watched(effect, (context, expire) => start(context, millis, () => expire(Effect.suspend(orElse))))
   }

@@ -149,17 +149,21 @@ export const annotateUnsafe = (context: Context.Context<never>, name: string, va
   if (span?._tag === "Span") span.attribute(name, value)
 }
 
-/** Runs the effect in a span of its own. Without a tracer, it is the effect itself. */
+/**
+ * Makes and runs the effect in a span of its own. Without a tracer in the context, it is the effect
+ * itself.
+ */
 export const within = <A, E, R>(
-  effect: Effect.Effect<A, E, R>,
+  context: Context.Context<never>,
   name: string,
-  attributes: Readonly<Record<string, string | number>>
+  attributes: Readonly<Record<string, string | number>>,
+  effect: () => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
-  Effect.withFiber((fiber) =>
-    isOff(fiber.getRef(Tracer.Tracer))
-      ? effect
-      : Effect.useSpan(name, { attributes }, (span) => Effect.provideService(effect, Tracer.ParentSpan, span))
-  )
+  isOff(Context.get(context, Tracer.Tracer))
+    ? effect()
+    : Effect.useSpan(name, { attributes }, (span) =>
+        Effect.provideService(Effect.suspend(effect), Tracer.ParentSpan, span)
+      )
 
 /**
  * The current span as a `traceparent`, for work that another process continues later. Null without

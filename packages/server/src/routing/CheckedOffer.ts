@@ -33,7 +33,7 @@ const failIfLong = (handle: JobHandle): Effect.Effect<void, ProviderError> =>
 export const rerank = (offer: RerankOffer): RerankOffer => ({
   ...offer,
   run: (request, credential) =>
-    Effect.flatMap(offer.run(request, credential), ({ answer, charge }) => {
+    Effect.flatMapEager(offer.run(request, credential), ({ answer, charge }) => {
       const description = flawOf(charge) ?? Ranking.flawOf(answer.results, request.documents.length)
       return description === undefined
         ? Effect.succeed({ answer: { ...answer, results: Ranking.sorted(answer.results) }, charge })

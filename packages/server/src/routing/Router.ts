@@ -211,17 +211,15 @@ export const make = Effect.gen(function* () {
   }
 
   /** One attempt: its exit, or the time to wait if the circuit is open. */
-  const attempt = <A>(candidate: Candidate, seconds: number, call: () => Effect.Effect<A, ProviderError>) =>
-    circuits.call(
+  const attempt = <A>(candidate: Candidate, seconds: number, call: () => Effect.Effect<A, ProviderError>) => {
+    const limit = Timer.within({ duration: Duration.seconds(seconds), orElse: timeOut })
+    return circuits.call(
       candidate,
       // An adapter may begin its work in the call itself, so that must not come before the
       // admission.
-      Effect.suspend(call).pipe(
-        Timer.within({ duration: Duration.seconds(seconds), orElse: timeOut }),
-        Effect.interruptible,
-        Effect.exit
-      )
+      Effect.suspend(() => limit(call())).pipe(Effect.interruptible, Effect.exit)
     )
+  }
 
   /** Adds each attempt to `attempts` when it ends: an interruption ends this too. */
   const tryCandidates = Effect.fnUntraced(function* <A, O extends Offer>(
@@ -246,11 +244,16 @@ export const make = Effect.gen(function* () {
       const enteredAt = now()
       let startedAt = enteredAt
       const limited = attempt(candidate, Math.min(timeLimit, left), () =>
-        Tracing.within(call(candidate), "attempt", {
-          "gen_ai.operation.name": offer.kind,
-          "gen_ai.provider.name": provider,
-          "gen_ai.request.model": offer.publicId
-        })
+        Tracing.within(
+          context,
+          "attempt",
+          {
+            "gen_ai.operation.name": offer.kind,
+            "gen_ai.provider.name": provider,
+            "gen_ai.request.model": offer.publicId
+          },
+          () => call(candidate)
+        )
       )
       const turn = queues.enter(offer, owner, deadline)
       const exit = yield* turn === undefined

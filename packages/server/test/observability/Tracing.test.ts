@@ -1,6 +1,6 @@
 /** Which spans reach the tracer, and what is in them. */
 import { expect, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Tracer } from "effect"
+import { Cause, Context, Effect, Exit, Tracer } from "effect"
 import * as Tracing from "../../src/observability/Tracing.ts"
 
 /** The spans that were ended, of a tracer without a guard. */
@@ -47,7 +47,13 @@ it.effect("a span has no attribute that is not known to be harmless, and no mess
       "http.route": "/api/v1/rerank",
       "gen_ai.request.model": "m"
     }
-    const [inner] = yield* run(request(Tracing.within(failing, "attempt", attributes)))
+    const [inner] = yield* run(
+      request(
+        Effect.contextWith((context: Context.Context<never>) =>
+          Tracing.within(context, "attempt", attributes, () => failing)
+        )
+      )
+    )
     expect(inner?.name).toBe("attempt")
     expect(Object.fromEntries(inner?.attributes ?? [])).toEqual({
       "http.route": "/api/v1/rerank",
