@@ -1,6 +1,6 @@
 /** Which spans reach the tracer, and what is in them. */
 import { expect, it } from "@effect/vitest"
-import { Cause, Context, Effect, Exit, Tracer } from "effect"
+import { Cause, type Context, Effect, Exit, Tracer } from "effect"
 import * as Tracing from "../../src/observability/Tracing.ts"
 
 /** The spans that were ended, of a tracer without a guard. */
