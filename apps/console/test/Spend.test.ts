@@ -257,17 +257,24 @@ describe.skipIf(!hasBrowser)("what is spent and asked for", () => {
   })
 
   it("dragging over bars chooses all of their hours, and Back leads to the range before", async () => {
+    // The filled gateway may have no requests in a night or at a weekend, so the range ends with this one.
+    await fetch(`${gateway.origin}/api/v1/rerank`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sandbox/bm25", query: "tea", documents: ["tea"] })
+    })
     const site = await visit("requests?range=24h")
     const { page } = site
     const box = await page.locator(".plot canvas").first().boundingBox()
     if (box === null) throw new Error("The chart was not drawn")
     await page.mouse.move(box.x + box.width / 2, box.y + 80)
     await page.mouse.down()
-    await page.mouse.move(box.x + box.width / 2 + 200, box.y + 80, { steps: 4 })
+    await page.mouse.move(box.x + box.width - 20, box.y + 80, { steps: 4 })
     await page.mouse.up()
     await expect.poll(() => new URL(page.url()).searchParams.get("from")).toMatch(/T\d\d:00:00\.000Z$/)
     const { searchParams } = new URL(page.url())
-    expect(searchParams.get("to")).toMatch(/T\d\d:00:00\.000Z$/)
+    // The last hour is not over.
+    expect(Date.now() - Date.parse(searchParams.get("to") ?? "")).toBeLessThan(60_000)
     const [from, to] = ["from", "to"].map((name) => searchParams.get(name) ?? "")
     const [chosen] = await activity(`interval=range&from=${from}&to=${to}`)
     await page.getByText("Drag over it to choose a time.").waitFor()
