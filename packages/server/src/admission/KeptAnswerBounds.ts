@@ -40,8 +40,8 @@ const rowsAtOnce = 500
 const slack = 1 / 8
 
 /**
- * The condition of a `DELETE` of the oldest rows among those that are `due`. `isFreed` says of a row
- * whether it is deleted, from its `bytes` and `freed`, which is their sum up to it.
+ * The condition of a `DELETE` of the oldest rows among those that are `due`. `isFreed` says of a
+ * row whether it is deleted, from its `bytes` and `freed`, which is their sum up to it.
  *
  * On Postgres, rows that another process is deleting are left to it. So two processes do not wait
  * for each other in a circle. Both choose the same rows, so that they free no more than one does.

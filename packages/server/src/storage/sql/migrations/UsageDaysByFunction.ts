@@ -1,7 +1,7 @@
 /**
  * On Postgres, the function that writes a batch of paid requests adds its entries to the sums of
- * their days itself (`accounting/daySumsFunction.ts`). That takes a fifth of the time of the trigger
- * before, which read the entries of a statement (`pnpm bench usage`).
+ * their days itself (`accounting/daySumsFunction.ts`). That takes a fifth of the time of the
+ * trigger before, which read the entries of a statement (`pnpm bench usage`).
  *
  * The trigger still adds all other entries: those that an earlier version writes, and those of
  * plain SQL.
