@@ -1,8 +1,8 @@
 /**
  * The gateway with a month of requests in its ledger. Arguments: how many, whether new requests
  * change the sums of their day (`sums` or `no sums`), and the URL of Postgres, where `no sums`
- * means that the function which adds to the sums does nothing. Without a URL it runs on SQLite, where `no
- * sums` means that the table of the sums ignores every change: the gateway still runs its
+ * means that the function which adds to the sums does nothing. Without a URL it runs on SQLite,
+ * where `no sums` means that the table of the sums ignores every change: the gateway still runs its
  * statements, which are few for a group of requests.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"

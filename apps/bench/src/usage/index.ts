@@ -2,8 +2,8 @@
  * `pnpm bench usage`: how long the activity and the request log take with a month of 1,000,000
  * requests in the ledger, and what it costs a paid request that the database keeps the sums of each
  * day. For the second, the same gateway runs in turns without them: on Postgres with a function
- * that adds nothing to them, on SQLite with a table that ignores changes. Postgres writes each commit to
- * the disk, as it does by default.
+ * that adds nothing to them, on SQLite with a table that ignores changes. Postgres writes each
+ * commit to the disk, as it does by default.
  */
 import { availableParallelism } from "node:os"
 import { type Postgres, startPostgres } from "@model-gateway/test-services/Postgres"
