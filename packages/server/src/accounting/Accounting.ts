@@ -226,13 +226,13 @@ export const make = Effect.gen(function* () {
    * failed.
    */
   const underWay = new Map<string, NewReservation | undefined>()
-  const inThisTurn = EventLoopTurn.counter()
+  const arrivals = EventLoopTurn.arrivals()
 
   /**
    * Whether no other request needs the next commit. A request that ends without waiting is never
    * under way together with another one, but under load others come in its turn of the event loop.
    */
-  const isAlone = () => underWay.size <= 1 && inThisTurn.count() <= 1
+  const isAlone = () => underWay.size <= 1 && arrivals.isAlone()
 
   /** Writes a reservation, and what belongs to it. */
   type Write<E> = (
@@ -268,7 +268,7 @@ export const make = Effect.gen(function* () {
       if (request.amount < 0) return Effect.die(new RangeError("The amount to reserve must not be negative"))
       if (request.jobId === undefined) {
         underWay.set(request.id, undefined)
-        inThisTurn.add()
+        arrivals.add()
       }
       return Effect.onError(reserveOn(request, write, now, Periods.startOfDay(now)), () => ended(request.id))
     }).pipe(Effect.uninterruptible)

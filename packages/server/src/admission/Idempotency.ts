@@ -187,7 +187,7 @@ export const make = Effect.gen(function* () {
    * that at most one of them queries the database.
    */
   const slots = new Map<string, Slot>()
-  const inThisTurn = EventLoopTurn.counter()
+  const arrivals = EventLoopTurn.arrivals()
 
   const nameOf = ({ key, scope }: IdempotentRequest) => `${scope} ${key}`
 
@@ -301,7 +301,7 @@ export const make = Effect.gen(function* () {
   })
 
   const claimNew = (request: IdempotentRequest, now: number) =>
-    ledger.claim(claimRow(request, now), slots.size <= 1 && inThisTurn.count() <= 1)
+    ledger.claim(claimRow(request, now), slots.size <= 1 && arrivals.isAlone())
 
   const claimNow = (request: IdempotentRequest) => {
     claimed(request)
@@ -381,7 +381,7 @@ export const make = Effect.gen(function* () {
       const slot = slots.get(nameOf(request))
       if (slot === undefined) {
         slots.set(nameOf(request), newSlot(request))
-        inThisTurn.add()
+        arrivals.add()
         return contend(request).pipe(
           Effect.onExit((exit) => (Exit.isSuccess(exit) && exit.value?._tag === "First" ? Effect.void : free(request))),
           // The claim may have been committed all the same.

@@ -1,31 +1,40 @@
 /** What happens within one turn of the event loop. */
 import { performance } from "node:perf_hooks"
 
-/** A count that starts again with each turn. */
-export interface Counter {
+/** Knows whether items come one at a time. */
+export interface Arrivals {
+  /** Counts an item. */
   readonly add: () => void
-  readonly count: () => number
+  /**
+   * Whether no other item is expected in this turn: none came, or one did, and the last turn with
+   * items had one too. So under load the first of many is not taken for the only one.
+   */
+  readonly isAlone: () => boolean
 }
 
 /** The number of the turn. Unlike a timer, reading it does not cause another turn. */
 const current = (): number => performance.nodeTiming.uvMetricsInfo.loopCount
 
-/** Makes a counter. */
-export const counter = (): Counter => {
+/** Makes the counters. */
+export const arrivals = (): Arrivals => {
   let turn = current()
   let count = 0
-  const inThisTurn = (): number => {
+  let before = 0
+  const enter = (): void => {
     const now = current()
-    if (now !== turn) {
-      turn = now
-      count = 0
-    }
-    return count
+    if (now === turn) return
+    turn = now
+    if (count > 0) before = count
+    count = 0
   }
   return {
     add: () => {
-      count = inThisTurn() + 1
+      enter()
+      count++
     },
-    count: inThisTurn
+    isAlone: () => {
+      enter()
+      return count === 0 || (count === 1 && before <= 1)
+    }
   }
 }
