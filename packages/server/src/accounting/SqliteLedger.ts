@@ -9,6 +9,7 @@ import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { enabledDestination, insertEvent } from "../storage/sql/EventLog.ts"
 import type { LocalTransactions } from "../storage/sql/Transactions.ts"
+import * as BudgetChanges from "./BudgetChanges.ts"
 import * as DaySums from "./DaySums.ts"
 import * as Ledger from "./Ledger.ts"
 import * as Statements from "./LedgerStatements.ts"
@@ -51,10 +52,8 @@ const reservedOf = (row: Row) => ({
 /** Makes the store over the transactions of the database. */
 export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore["Service"] => {
   const reserveInBudget = prepare(Statements.reserveInBudget)
-  const applyToBudget = prepare(Statements.applyToBudget)
   const selectBudget = prepare(`SELECT * FROM budgets WHERE id = :id`)
   const reserveInWorkspace = prepare(Statements.reserveInWorkspace)
-  const chargeWorkspace = prepare(Statements.chargeWorkspace)
   const selectBalance = prepare(`SELECT balance_micro, reserved_micro FROM workspaces WHERE id = :id`)
   const insertReservation = prepare(Statements.insertReservation)
   const selectReservation = prepare(Statements.selectReservation)
@@ -63,6 +62,7 @@ export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore[
   const abandonReservation = prepare(Statements.abandonReservation)
   const insertEntry = prepare(Statements.insertEntry)
   const addToDay = DaySums.make({ collect, prepare })
+  const addChange = BudgetChanges.make({ collect, prepare })
   const insertClaim = prepare(Statements.insertClaim)
   const storeAnswer = prepare(Statements.storeAnswer)
   const countBytes = prepare(Statements.countBytes)
@@ -141,15 +141,15 @@ export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore[
     cost: number,
     costIsByok: boolean
   ): void => {
-    const { guardrailId, keyHash, workspaceId } = reservation
-    const starts = Periods.startsOf(reservation.dayStart)
-    const usage = costIsByok ? 0 : cost
-    const { byok, credits } = isReserved ? Ledger.amountsOf(reservation) : { credits: 0, byok: 0 }
-    const change = { ...starts, usage, reserved: -credits }
-    applyToBudget.change({ ...change, budget_id: keyHash, byok: costIsByok ? cost : 0, byok_reserved: -byok })
-    if (usage === 0 && credits === 0) return
-    if (guardrailId !== null) applyToBudget.change({ ...change, budget_id: guardrailId, byok: 0, byok_reserved: 0 })
-    chargeWorkspace.change({ workspace_id: workspaceId, used: usage, credits })
+    const { dayStart, guardrailId, keyHash, workspaceId } = reservation
+    addChange({
+      keyHash,
+      guardrailId,
+      workspaceId,
+      dayStart,
+      charged: costIsByok ? { credits: 0, byok: cost } : { credits: cost, byok: 0 },
+      reserved: isReserved ? Ledger.amountsOf(reservation) : { credits: 0, byok: 0 }
+    })
   }
 
   /**
