@@ -40,6 +40,23 @@ export const start = (context: Context.Context<never>, millis: number, onTime: (
   return () => sleeping.interruptUnsafe()
 }
 
+const watchedIn = <A, E, R, A2, E2, R2>(
+  context: Context.Context<R>,
+  effect: Effect.Effect<A, E, R>,
+  watch: (expire: (instead: Effect.Effect<A2, E2, R2>) => void) => () => void
+): Effect.Effect<A | A2, E | E2, R2> =>
+  Effect.callback((resume) => {
+    const fiber = Effect.runForkWith(context)(effect)
+    const ended = fiber.pollUnsafe()
+    if (ended !== undefined) return resume(ended)
+    const stop = watch((instead) => resume(Effect.andThen(Fiber.interrupt(fiber), instead)))
+    fiber.addObserver((exit) => {
+      stop()
+      resume(exit)
+    })
+    return Fiber.interrupt(fiber)
+  })
+
 /**
  * Runs the effect in a fiber of its own. When `watch` calls `expire`, the effect is interrupted,
  * and the effect that `expire` was called with continues. `watch` returns the function that stops
@@ -53,22 +70,37 @@ export const watched = <A, E, R, A2, E2, R2>(
   watch: (context: Context.Context<R>, expire: (instead: Effect.Effect<A2, E2, R2>) => void) => () => void
 ): Effect.Effect<A | A2, E | E2, R | R2> =>
   Effect.contextWith((context: Context.Context<R>) =>
-    Effect.callback((resume) => {
-      const fiber = Effect.runForkWith(context)(effect)
-      const ended = fiber.pollUnsafe()
-      if (ended !== undefined) return resume(ended)
-      const stop = watch(context, (instead) => resume(Effect.andThen(Fiber.interrupt(fiber), instead)))
-      fiber.addObserver((exit) => {
-        stop()
-        resume(exit)
-      })
-      return Fiber.interrupt(fiber)
-    })
+    watchedIn(context, effect, (expire: (instead: Effect.Effect<A2, E2, R2>) => void) => watch(context, expire))
   )
+
+/** A time limit under way. */
+interface Limit {
+  /** When it ends, in milliseconds of the context's monotonic clock. */
+  readonly end: number
+  /** The fiber that is interrupted then. */
+  fiber?: Fiber.Fiber<unknown, unknown>
+}
+
+const CurrentLimit = Context.Reference<Limit | undefined>("@model-gateway/core/unstable/Timer/CurrentLimit", {
+  defaultValue: () => undefined
+})
+
+const nowIn = (context: Context.Context<never>): number =>
+  Number(Context.get(context, Clock.Clock).monotonicTimeNanosUnsafe()) / 1e6
+
+/** Effect does not declare this field. Without it, each limit has a timer of its own. */
+const isInterruptible = (fiber: object): boolean => "interruptible" in fiber && fiber.interruptible === true
+
+/** Whether the fiber is interrupted before `end` in any case, by a limit around its effect. */
+const endsBefore = (fiber: Fiber.Fiber<unknown, unknown>, end: number): boolean => {
+  const around = Context.get(fiber.context, CurrentLimit)
+  return around?.fiber === fiber && around.end <= end && isInterruptible(fiber)
+}
 
 /**
  * Interrupts the effect when the duration has passed, and continues with `orElse`, as
- * `Effect.timeoutOrElse` does. An effect that has ended needs neither a fiber nor a timer.
+ * `Effect.timeoutOrElse` does. An effect that has ended needs neither a fiber nor a timer, and one
+ * that a limit around it interrupts earlier needs no others.
  *
  * @example
  * ```ts
@@ -97,5 +129,17 @@ export const within =
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> => {
     if (Exit.isExit(effect)) return effect
     const millis = Duration.toMillis(Duration.fromInputUnsafe(duration))
-    return watched(effect, (context, expire) => start(context, millis, () => expire(Effect.suspend(orElse))))
+    return Effect.contextWith((context: Context.Context<R>) =>
+      Effect.withFiber((fiber) => {
+        const limit: Limit = { end: nowIn(context) + millis }
+        if (endsBefore(fiber, limit.end)) return effect
+        const limited = Effect.withFiber((own) => {
+          limit.fiber = own
+          return effect
+        })
+        return watchedIn(Context.add(context, CurrentLimit, limit), limited, (expire) =>
+          start(context, millis, () => expire(Effect.suspend(orElse)))
+        )
+      })
+    )
   }

@@ -92,4 +92,43 @@ describe("within", () => {
       assert.strictEqual(yield* Fiber.join(late), "late")
     }).pipe(Effect.ensuring(Effect.sync(() => vi.useRealTimers())))
   })
+
+  describe("within another limit", () => {
+    const timers = (nested: Effect.Effect<string>) =>
+      Effect.gen(function* () {
+        vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+        const fiber = yield* Effect.forkChild(limit(nested), { startImmediately: true })
+        const count = vi.getTimerCount()
+        vi.advanceTimersByTime(2000)
+        return { count, result: yield* Fiber.join(fiber) }
+      }).pipe(Effect.ensuring(Effect.sync(() => vi.useRealTimers())))
+
+    const sooner = Timer.within({ duration: 999, orElse: () => Effect.succeed("sooner") })
+    const later = Timer.within({ duration: "2 seconds", orElse: () => Effect.succeed("later") })
+
+    it.live("has no timer of its own if the other one ends earlier", () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* timers(later(Effect.never)), { count: 1, result: "late" })
+      })
+    )
+
+    it.live("has one if it ends earlier itself", () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* timers(sooner(Effect.never)), { count: 2, result: "sooner" })
+        assert.deepStrictEqual(yield* timers(sooner(later(Effect.never))), { count: 2, result: "sooner" })
+      })
+    )
+
+    it.live("has one where the other one cannot interrupt it", () =>
+      Effect.gen(function* () {
+        const interrupted: Array<string> = []
+        const last = later(Effect.onInterrupt(Effect.never, () => Effect.sync(() => interrupted.push("by its own"))))
+        assert.deepStrictEqual(yield* timers(Effect.uninterruptible(last)), { count: 2, result: "late" })
+        assert.deepStrictEqual(interrupted, ["by its own"])
+        const apart = Effect.flatMap(Effect.forkDetach(last, { startImmediately: true }), Fiber.join)
+        assert.strictEqual((yield* timers(apart)).count, 2)
+        assert.deepStrictEqual(interrupted, ["by its own", "by its own"])
+      })
+    )
+  })
 })

@@ -227,10 +227,9 @@ const make = Effect.gen(function* () {
         const last = Effect.succeed(
           lifecycle.isStopping ? HttpServerResponse.setHeader(response, "connection", "close") : response
         )
-        // Yield, so that responses of one tick are flushed together (decision 12), unless there are
-        // no others. Only a request that has waited, as a paid one has, knows of the others.
-        const isOnly = inFlight === 0 && record.generationId !== undefined
-        const sent = isOnly ? last : Effect.andThen(Effect.yieldNow, last)
+        // Yield, so that responses of one tick are flushed together (decision 12). Paid requests
+        // that share a commit continue together already.
+        const sent = record.generationId === undefined ? Effect.andThen(Effect.yieldNow, last) : last
         return accessLog.wants(response.status)
           ? Effect.andThen(ended(record, request, response.status, seconds), sent)
           : sent
