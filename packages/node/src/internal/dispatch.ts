@@ -186,6 +186,7 @@ export const dispatch = (
     }
     let controller: Dispatcher.DispatchController | undefined
     let body: ReceivedBody | undefined
+    let response: Effect.Effect<DispatchedResponse> | undefined
     let isAborted = false
     let sent = 0
     const total = "contentLength" in request.body ? request.body.contentLength : undefined
@@ -193,6 +194,15 @@ export const dispatch = (
     const abort = (): void => {
       isAborted = true
       controller?.abort(new Error("the request was interrupted"))
+    }
+    /**
+     * Continues the caller. The body of a short response often comes with its headers, so the
+     * caller continues once it is there, and need not wait for it again.
+     */
+    const respond = (): void => {
+      if (response === undefined) return
+      resume(response)
+      response = undefined
     }
     const done = (): void => signal?.removeEventListener("abort", abort)
     signal?.addEventListener("abort", abort, { once: true })
@@ -223,12 +233,14 @@ export const dispatch = (
           onResponseStart: (started, status, headers) => {
             if (status < 200) return
             body = new ReceivedBody(started)
-            resume(Effect.succeed(responseOf(request, status, headers, body)))
+            response = Effect.succeed(responseOf(request, status, headers, body))
+            queueMicrotask(respond)
           },
           onResponseData: (_, chunk) => body?.push(chunk),
           onResponseEnd: () => {
             done()
             body?.finish(undefined)
+            respond()
           },
           onResponseError: (_, error) => {
             done()
