@@ -6,7 +6,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import { entries, type Entry, type NewReservation, type Result } from "../../src/accounting/Ledger.ts"
 import * as LedgerSql from "../../src/accounting/LedgerSql.ts"
-import { claimLost, LedgerStore } from "../../src/accounting/LedgerStore.ts"
+import { claimLost, type End, LedgerStore } from "../../src/accounting/LedgerStore.ts"
 import { dayMillis, startOfDay } from "../../src/internal/Periods.ts"
 import * as Dialect from "../../src/storage/sql/Dialect.ts"
 import { databases } from "../TestDatabases.ts"
@@ -59,24 +59,30 @@ const completed = (cost: number, more?: Partial<Result>): Result => ({
 
 /** An answer for an idempotency key that no one has claimed, so that it cannot be stored. */
 const lost = {
-  scope: "s",
-  key: "k",
-  owner: "proc",
-  keyHash: "w-0",
-  status: 200,
-  headers: "{}",
-  body: "",
-  packed: null,
-  bytes: 0
+  answer: {
+    scope: "s",
+    key: "k",
+    owner: "proc",
+    keyHash: "w-0",
+    status: 200,
+    headers: "{}",
+    body: "",
+    packed: null,
+    bytes: 0
+  }
 }
 
 const reserveAll = (reservations: ReadonlyArray<NewReservation>) =>
   Effect.flatMap(LedgerStore, ({ reserve }) => Effect.forEach(reservations, (each) => reserve(each, false), unbounded))
 
 /** Ends what was reserved. */
-const end = (reserved: NewReservation, result: Result | undefined, answer?: typeof lost) =>
+const end = (
+  reserved: NewReservation,
+  result: Result | undefined,
+  more?: Partial<Pick<End, "answer" | "workspaceId">>
+) =>
   Effect.flatMap(LedgerStore, (store) =>
-    store.end({ id: reserved.id, reservation: reserved, result, now: reserved.reservedAt + 1, isAlone: false, answer })
+    store.end({ id: reserved.id, reservation: reserved, result, now: reserved.reservedAt + 1, isAlone: false, ...more })
   )
 
 /** A row whose integers are numbers. Postgres returns bigints. */
@@ -223,7 +229,8 @@ describe.each(databases)("the sums of the day on $name", ({ layer, name }) => {
           reservation(`${key}-${from + n}`, { keyHash: key, model: `model-${from + n}` })
         )
         yield* Effect.forEach(reserved, (each) => store.reserve(each, false), unbounded)
-        yield* Effect.forEach(reserved, (each) => end(each, completed(cost)), unbounded)
+        // Of a known workspace, they are written in order.
+        yield* Effect.forEach(reserved, (each) => end(each, completed(cost), { workspaceId: "w" }), unbounded)
       })
       const seen = Effect.fnUntraced(function* (key: string) {
         const rows = (yield* days).filter((row) => row["key_hash"] === key)
