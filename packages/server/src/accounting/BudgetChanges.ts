@@ -1,6 +1,9 @@
 /**
  * On SQLite, applies what the ends of reservations change in budgets and credits: once before each
  * commit, for all requests that end in it. So requests of one key update its budget together.
+ *
+ * A reservation in the same commit still counts what they have reserved. Its request was sent
+ * before theirs were answered.
  */
 import * as Periods from "../internal/Periods.ts"
 import type { LocalTransactions } from "../storage/sql/Transactions.ts"

@@ -131,13 +131,17 @@ export const make = Effect.gen(function* () {
   })
 
   const rowOf = (event: NewEvent) =>
-    Effect.map(Clock.currentTimeMillis, (now): EventRow => {
-      const { id, type, workspace_id, ...rest } = event
-      // `readOf` looks for the workspace in the head of the text, so it is before everything long.
-      const head = { id, type, workspace_id }
-      const written: Event = { ...head, ...rest, created_at: now, duration_ms: Math.max(0, now - event.started_at) }
-      return { createdAt: now, workspaceId: workspace_id, body: () => JSON.stringify(written) }
-    })
+    Effect.map(Clock.currentTimeMillis, (now): EventRow => ({
+      createdAt: now,
+      workspaceId: event.workspace_id,
+      body: () => {
+        const { id, type, workspace_id, ...rest } = event
+        // `readOf` looks for the workspace in the head of the text, so it is before everything long.
+        const head = { id, type, workspace_id }
+        const written: Event = { ...head, ...rest, created_at: now, duration_ms: Math.max(0, now - event.started_at) }
+        return JSON.stringify(written)
+      }
+    }))
 
   return Outbox.of({
     row: rowOf,

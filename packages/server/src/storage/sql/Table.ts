@@ -5,7 +5,7 @@
  * A column is named as its field, in snake case, unless the declaration says otherwise. The folder
  * that owns a table declares it; migrations create it.
  */
-import { identity, Predicate, Schema, SchemaAST, SchemaGetter } from "effect"
+import { identity, Schema, SchemaAST, SchemaGetter } from "effect"
 import { Model } from "effect/schema"
 import type { Row } from "effect/sql/SqlConnection"
 import { fromBool } from "./Dialect.ts"
@@ -57,20 +57,37 @@ const isText = (ast: SchemaAST.AST): boolean =>
     ? ast.types.some(isText)
     : ast._tag === "String" || (ast._tag === "Literal" && typeof ast.literal === "string")
 
-/**
- * Whether a column stores this value as it is, for columns of texts and numbers. Most columns are,
- * and a paid request writes dozens (`pnpm bench databases`), so no schema is asked for them. A
- * column of numbers takes any whole number.
- */
-const isPlain = (ast: SchemaAST.AST): ((value: unknown) => boolean) => {
-  if (ast.encoding === undefined) {
-    if (ast._tag === "Number") return Number.isSafeInteger
-    if (ast._tag === "String" && ast.checks === undefined) return Predicate.isString
-    if (ast._tag === "Null") return Predicate.isNull
-    if (ast._tag === "Union") return Predicate.some(ast.types.map(isPlain))
-  }
-  return () => false
+/** The values that a column stores as they are. */
+interface Plain {
+  readonly texts: boolean
+  readonly numbers: boolean
+  readonly nulls: boolean
 }
+
+const plainOf = (ast: SchemaAST.AST): Plain => {
+  if (ast.encoding === undefined && ast._tag === "Union") {
+    const types = ast.types.map(plainOf)
+    return {
+      texts: types.some(({ texts }) => texts),
+      numbers: types.some(({ numbers }) => numbers),
+      nulls: types.some(({ nulls }) => nulls)
+    }
+  }
+  const isPlain = ast.encoding === undefined
+  return {
+    texts: isPlain && ast._tag === "String" && ast.checks === undefined,
+    numbers: isPlain && ast._tag === "Number",
+    nulls: isPlain && ast._tag === "Null"
+  }
+}
+
+/**
+ * Whether a column stores this value as it is. Most columns do, and a paid request writes dozens
+ * (`pnpm bench databases`), so no schema is asked for them. A column of numbers takes any whole
+ * number.
+ */
+const isPlain = ({ nulls, numbers, texts }: Plain, value: unknown): boolean =>
+  typeof value === "string" ? texts : value === null ? nulls : numbers && Number.isSafeInteger(value)
 
 /** Stores a value of a column without its schema. The compiler has checked its type. */
 interface Writer {
@@ -134,14 +151,14 @@ export const make = <A, Insert extends object, Update extends object>(
     const places = Object.entries(fields).map(([field, schema]) => ({
       field,
       column: columnOf(field),
-      isPlain: isPlain(schema.ast),
+      plain: plainOf(schema.ast),
       encode: writerOf(schema.ast)?.write ?? Schema.encodeUnknownSync(schema)
     }))
     return (values: object): Record<string, unknown> => {
       const row: Record<string, unknown> = {}
-      for (const { column, encode, field, isPlain } of places) {
+      for (const { column, encode, field, plain } of places) {
         const value: unknown = Reflect.get(values, field)
-        if (value !== undefined) row[column] = isPlain(value) ? value : encode(value)
+        if (value !== undefined) row[column] = isPlain(plain, value) ? value : encode(value)
       }
       return row
     }
