@@ -75,7 +75,8 @@ export const watched = <A, E, R, A2, E2, R2>(
 
 /** A time limit under way. */
 interface Limit {
-  /** When it ends, in milliseconds of the context's monotonic clock. */
+  readonly clock: Clock.Clock
+  /** When it ends, in milliseconds of the clock's monotonic time. */
   readonly end: number
   /** The fiber that is interrupted then. */
   fiber?: Fiber.Fiber<unknown, unknown>
@@ -85,16 +86,13 @@ const CurrentLimit = Context.Reference<Limit | undefined>("@model-gateway/core/u
   defaultValue: () => undefined
 })
 
-const nowIn = (context: Context.Context<never>): number =>
-  Number(Context.get(context, Clock.Clock).monotonicTimeNanosUnsafe()) / 1e6
-
 /** Effect does not declare this field. Without it, each limit has a timer of its own. */
 const isInterruptible = (fiber: object): boolean => "interruptible" in fiber && fiber.interruptible === true
 
-/** Whether the fiber is interrupted before `end` in any case, by a limit around its effect. */
-const endsBefore = (fiber: Fiber.Fiber<unknown, unknown>, end: number): boolean => {
+/** Whether a limit around the fiber's effect interrupts the fiber before this one ends. */
+const isWithin = (fiber: Fiber.Fiber<unknown, unknown>, { clock, end }: Limit): boolean => {
   const around = Context.get(fiber.context, CurrentLimit)
-  return around?.fiber === fiber && around.end <= end && isInterruptible(fiber)
+  return around?.fiber === fiber && around.clock === clock && around.end <= end && isInterruptible(fiber)
 }
 
 /**
@@ -131,8 +129,9 @@ export const within =
     const millis = Duration.toMillis(Duration.fromInputUnsafe(duration))
     return Effect.contextWith((context: Context.Context<R>) =>
       Effect.withFiber((fiber) => {
-        const limit: Limit = { end: nowIn(context) + millis }
-        if (endsBefore(fiber, limit.end)) return effect
+        const clock = Context.get(context, Clock.Clock)
+        const limit: Limit = { clock, end: Number(clock.monotonicTimeNanosUnsafe()) / 1e6 + millis }
+        if (isWithin(fiber, limit)) return effect
         const limited = Effect.withFiber((own) => {
           limit.fiber = own
           return effect
