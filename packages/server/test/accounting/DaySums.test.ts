@@ -1,4 +1,7 @@
-/** The sums of the day, which the service writes once for a commit of SQLite or a batch of Postgres. */
+/**
+ * The sums of the day, which the service writes once for a commit of SQLite or a batch of Postgres.
+ * The budgets that requests of a commit end in are written once, too, on SQLite.
+ */
 import { describe, expect, it } from "@effect/vitest"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { Effect, Exit, Layer, Record, Schema } from "effect"
@@ -130,6 +133,8 @@ const checkSums = Effect.gen(function* () {
   expect(found.length).toBe(expectedOf(all).length)
   return all.length
 })
+
+const budgetsOf = (text: string): boolean => /^UPDATE (budgets|workspaces)/.test(text)
 
 const sumsOf = (text: string) => text.includes("INTO usage_days") || text.startsWith("UPDATE usage_days")
 
@@ -264,12 +269,14 @@ describe("the sums of the day on SQLite", () => {
         yield* reserveAll(reserved)
         ran.length = 0
         yield* Effect.forEach(reserved, (each, n) => end(each, completed(n)), unbounded)
-        return [ran.filter((text) => text === "COMMIT").length, ran.filter(sumsOf).length]
+        const count = (is: (text: string) => boolean) => ran.filter(is).length
+        return [count((text) => text === "COMMIT"), count(sumsOf), count(budgetsOf)]
       })
-      // An update of each row that there is not, and an insert.
-      expect(yield* use("first")).toEqual([1, 12])
+      // An update of each row that there is not, and an insert. The budgets of two keys, and the
+      // credits of a workspace.
+      expect(yield* use("first")).toEqual([1, 12, 3])
       // Two models, each for the workspace and two keys.
-      expect(yield* use("second")).toEqual([1, 6])
+      expect(yield* use("second")).toEqual([1, 6, 3])
       expect(yield* checkSums).toBe(120)
     }).pipe(Effect.provide(database((text) => ran.push(text))))
   })
@@ -294,6 +301,15 @@ describe("the sums of the day on SQLite", () => {
         ["", 17],
         ["w-0", 9],
         ["w-1", 8]
+      ])
+      const sql = yield* SqlClient
+      // What the three have reserved is reserved still.
+      expect(yield* sql`SELECT usage, usage_day, reserved FROM budgets WHERE id LIKE 'w-%' ORDER BY id`).toEqual([
+        { usage: 9, usage_day: 9, reserved: 100 },
+        { usage: 8, usage_day: 8, reserved: 200 }
+      ])
+      expect(yield* sql`SELECT balance_micro, reserved_micro FROM workspaces WHERE id = 'w'`).toEqual([
+        { balance_micro: 1_000_000 - 17, reserved_micro: 300 }
       ])
     }).pipe(
       Effect.provide(
