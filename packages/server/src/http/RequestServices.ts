@@ -1,5 +1,5 @@
 /**
- * Keeps the context of a request small, and lets requests share a scheduler.
+ * Keeps the context of a request small.
  *
  * A request begins with the context in which the HTTP server was started, and the handler of an
  * operation adds the one in which its group was built. Effect copies both for each request. So both
@@ -9,19 +9,8 @@ import { Authorization } from "@model-gateway/core/unstable/Authorization"
 import { RequestBody } from "@model-gateway/core/unstable/RequestBody"
 import { Context, Effect, Layer, Scheduler, Scope } from "effect"
 import { type HttpRouter, HttpServer } from "effect/http"
+import * as SharedScheduler from "../internal/SharedScheduler.ts"
 import type { RequestContext } from "./RequestContext.ts"
-
-/**
- * A scheduler whose fibers continue in one callback of the event loop, if they wait for the next
- * one. Effect's own makes a queue and a callback for each fiber.
- */
-class SharedScheduler extends Scheduler.MixedScheduler {
-  private readonly dispatcher = super.makeDispatcher()
-
-  override makeDispatcher() {
-    return this.dispatcher
-  }
-}
 
 /**
  * The HTTP server in the context. Its requests begin with the context of this layer, instead of the
@@ -35,7 +24,7 @@ export const layerServer: Layer.Layer<HttpServer.HttpServer, never, HttpServer.H
     const services = Context.add(
       Context.omit(Scope.Scope)(yield* Effect.context<HttpServer.HttpServer>()),
       Scheduler.Scheduler,
-      new SharedScheduler()
+      SharedScheduler.make()
     )
     return HttpServer.make({
       address: server.address,
