@@ -7,9 +7,10 @@
  */
 import * as Periods from "../internal/Periods.ts"
 import type { LocalTransactions } from "../storage/sql/Transactions.ts"
+import type { Amounts } from "./Ledger.ts"
 import * as Statements from "./LedgerStatements.ts"
 
-/** What the end of a reservation changes. Amounts are micro-credits. */
+/** What the end of a reservation changes. */
 export interface Change {
   readonly keyHash: string
   readonly guardrailId: string | null
@@ -20,11 +21,6 @@ export interface Change {
   readonly charged: Amounts
   /** What it had reserved. */
   readonly reserved: Amounts
-}
-
-interface Amounts {
-  readonly credits: number
-  readonly byok: number
 }
 
 const sum = (changes: ReadonlyArray<Change>, of: "charged" | "reserved", amount: keyof Amounts): number =>

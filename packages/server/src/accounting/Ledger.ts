@@ -186,8 +186,18 @@ const nulls = (columns: ReadonlyArray<Table.Column>) => Object.fromEntries(colum
 const noReservation = nulls(reservations.insertColumns)
 const noResult = { ...nulls(resultColumns), ...entries.insertSome({ provider: null, upstreamModel: null }) }
 
+/** Micro-credits of a workspace's credits, and of BYOK usage. */
+export interface Amounts {
+  readonly credits: number
+  readonly byok: number
+}
+
 /** What a reservation takes of credits, and what it counts as BYOK usage. */
-export const amountsOf = ({ amount, byokExtra, isByok }: Pick<Reservation, "amount" | "byokExtra" | "isByok">) =>
+export const amountsOf = ({
+  amount,
+  byokExtra,
+  isByok
+}: Pick<Reservation, "amount" | "byokExtra" | "isByok">): Amounts =>
   isByok ? { credits: 0, byok: amount } : { credits: amount, byok: byokExtra }
 
 /** All columns of a new reservation. */
