@@ -196,8 +196,8 @@ export const dispatch = (
       controller?.abort(new Error("the request was interrupted"))
     }
     /**
-     * Continues the caller. The body of a short response often comes with its headers, so the
-     * caller continues once it is there, and need not wait for it again.
+     * Continues the caller: when the body is complete, or in the next microtask. The body of a
+     * short response often comes with its headers, and the caller then need not wait for it again.
      */
     const respond = (): void => {
       if (response === undefined) return
