@@ -74,15 +74,14 @@ const passthroughOf = (provider: string) =>
   )
 
 /** The documents, if Cohere can rank them. */
-const textsOf = (model: RerankModel, request: RerankRequest) =>
-  Effect.gen(function* () {
-    const texts = yield* Ranking.textsOf(request, model.publicId)
-    const blank = texts.findIndex((text) => text.trim() === "")
-    if (blank >= 0) {
-      return yield* invalidFields([{ path: `documents.${blank}`, message: "must not be empty or only whitespace" }])
-    }
-    return texts
-  })
+const textsOf = Effect.fnUntraced(function* (model: RerankModel, request: RerankRequest) {
+  const texts = yield* Ranking.textsOf(request, model.publicId)
+  const blank = texts.findIndex((text) => text.trim() === "")
+  if (blank >= 0) {
+    return yield* invalidFields([{ path: `documents.${blank}`, message: "must not be empty or only whitespace" }])
+  }
+  return texts
+})
 
 const toBody = (model: RerankModel, { options, query }: RerankRequest, { documents, top_n }: Ranking.Part) =>
   Object.assign({}, options, { model: model.upstreamId, query, documents, top_n })

@@ -73,60 +73,69 @@ const respond = <A>(
 const withoutKey = <A, E, R>(options: OnceOptions<A>, work: Work<A, E, R>) =>
   Effect.flatMap(work(keepNothing), (value) => respond(options, toAnswer(options, value)))
 
-const withKey = <A, E, R>(
-  idempotency: Idempotency.Idempotency["Service"],
-  options: OnceOptions<A>,
-  idempotencyKey: string,
-  work: Work<A, E, R>,
-  heldWork?: HeldWork<A, E, R>
-): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> =>
-  Effect.uninterruptibleMask(
-    Effect.fnUntraced(function* (restore) {
-      const { ephemeral, key } = yield* currentCaller
-      const request = {
-        scope: ephemeral?.hash ?? key.hash,
-        keyHash: key.hash,
-        key: idempotencyKey,
-        fingerprint: Idempotency.fingerprintOf(options.operation, ...(yield* options.payload))
-      }
-      const run = <E1>(claim: Idempotency.Claim, work: Work<A, E1, R>) => {
-        // A large answer is encoded once, for the response and for storage.
-        let kept: Idempotency.Answer | undefined
-        const packed = (value: A) => Idempotency.pack((kept = toAnswer(options, value)))
-        const done = work({
-          row: (value) => Effect.map(packed(value), claim.row),
-          store: (value) => Effect.flatMap(packed(value), claim.complete)
-        })
-        return Effect.flatMap(
-          Effect.onError(restore(done), () => logAndContinue(claim.abandon)),
-          (value) => respond(options, kept ?? toAnswer(options, value))
-        )
-      }
-      const claimFirst = () =>
-        idempotency.begin(request).pipe(
-          orUnavailable,
-          Effect.catchTag("IdempotencyConflict", conflicting),
-          Effect.flatMap((begun) =>
-            begun._tag === "First"
-              ? run(begun.claim, work)
-              : Effect.map(respond(options, begun.answer), HttpServerResponse.setHeader("idempotent-replayed", "true"))
-          )
-        )
-      if (heldWork === undefined) return yield* claimFirst()
-      const hold = yield* Effect.catchTag(idempotency.hold(request), "IdempotencyConflict", conflicting)
-      return yield* Effect.catch(
-        run(hold.claim, (keep) => heldWork(keep, hold)),
-        (error) => {
-          if (error instanceof KeyTaken) return claimFirst()
-          if (hold.isClaimed()) return Effect.fail(error)
-          // The answer may have been paid for with the last credits.
-          return Effect.flatMap(orUnavailable(idempotency.isUsed(request)), (isUsed) =>
-            isUsed ? claimFirst() : Effect.fail(error)
-          )
-        }
-      )
+/** Lets the effect be interrupted if the request can be. */
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** A request with an idempotency key. */
+interface KeyedRequest<A, E, R> {
+  readonly idempotency: Idempotency.Idempotency["Service"]
+  readonly options: OnceOptions<A>
+  readonly idempotencyKey: string
+  readonly work: Work<A, E, R>
+  readonly heldWork?: HeldWork<A, E, R>
+}
+
+const answerKeyed = Effect.fnUntraced(function* <A, E, R>(
+  { heldWork, idempotency, idempotencyKey, options, work }: KeyedRequest<A, E, R>,
+  restore: Restore
+): Effect.fn.Return<HttpServerResponse.HttpServerResponse, E | BadRequest, R> {
+  const { ephemeral, key } = yield* currentCaller
+  const request = {
+    scope: ephemeral?.hash ?? key.hash,
+    keyHash: key.hash,
+    key: idempotencyKey,
+    fingerprint: Idempotency.fingerprintOf(options.operation, ...(yield* options.payload))
+  }
+  const run = <E1>(claim: Idempotency.Claim, work: Work<A, E1, R>) => {
+    // A large answer is encoded once, for the response and for storage.
+    let kept: Idempotency.Answer | undefined
+    const packed = (value: A) => Idempotency.pack((kept = toAnswer(options, value)))
+    const done = work({
+      row: (value) => Effect.map(packed(value), claim.row),
+      store: (value) => Effect.flatMap(packed(value), claim.complete)
     })
+    return Effect.flatMap(
+      Effect.onError(restore(done), () => logAndContinue(claim.abandon)),
+      (value) => respond(options, kept ?? toAnswer(options, value))
+    )
+  }
+  const claimFirst = () =>
+    idempotency.begin(request).pipe(
+      orUnavailable,
+      Effect.catchTag("IdempotencyConflict", conflicting),
+      Effect.flatMap((begun) =>
+        begun._tag === "First"
+          ? run(begun.claim, work)
+          : Effect.map(respond(options, begun.answer), HttpServerResponse.setHeader("idempotent-replayed", "true"))
+      )
+    )
+  if (heldWork === undefined) return yield* claimFirst()
+  const hold = yield* Effect.catchTag(idempotency.hold(request), "IdempotencyConflict", conflicting)
+  return yield* Effect.catch(
+    run(hold.claim, (keep) => heldWork(keep, hold)),
+    (error) => {
+      if (error instanceof KeyTaken) return claimFirst()
+      if (hold.isClaimed()) return Effect.fail(error)
+      // The answer may have been paid for with the last credits.
+      return Effect.flatMap(orUnavailable(idempotency.isUsed(request)), (isUsed) =>
+        isUsed ? claimFirst() : Effect.fail(error)
+      )
+    }
   )
+})
+
+const withKey = <A, E, R>(request: KeyedRequest<A, E, R>) =>
+  Effect.uninterruptibleMask((restore) => answerKeyed(request, restore))
 
 /**
  * Runs the work unless an earlier request with the same `Idempotency-Key` has an answer. That
@@ -141,7 +150,7 @@ export const once = <A, E, R>(
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> =>
   options.idempotencyKey === undefined
     ? withoutKey(options, work)
-    : withKey(idempotency, options, options.idempotencyKey, work)
+    : withKey({ idempotency, options, idempotencyKey: options.idempotencyKey, work })
 
 /**
  * Like {@link once}, with one transaction less: `heldWork` claims the key in the transaction of its
@@ -156,7 +165,7 @@ export const onceHeld = <A, E, R>(
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> =>
   options.idempotencyKey === undefined
     ? withoutKey(options, work)
-    : withKey(idempotency, options, options.idempotencyKey, work, heldWork)
+    : withKey({ idempotency, options, idempotencyKey: options.idempotencyKey, work, heldWork })
 
 /** Like {@link once}, for work that is one transaction. The answer is stored in it. */
 export const onceInTransaction = <A, E, R>(
