@@ -1,4 +1,4 @@
-// The memory that a served gateway may keep although it is free.
+// How V8 collects garbage in a served gateway, and the memory that it may keep although it is free.
 import { readFileSync } from "node:fs"
 import { describe, expect, it, vi } from "vitest"
 import { folder, type Running, serve } from "./Executable.ts"
@@ -12,6 +12,7 @@ describe.skipIf(process.platform !== "linux")("serve", { timeout: 60_000 }, () =
     expect(read(gateway, "cmdline")).toEqual(
       expect.arrayContaining([
         "--stack-trace-limit=50",
+        "--no-allocation-site-pretenuring",
         "--max-semi-space-size=16",
         "--heap-growing-percent=100",
         "--initial-old-space-size=64"
