@@ -13,10 +13,10 @@
 import { Context, Deferred, Effect, Exit, identity, Option } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { DatabaseSync } from "node:sqlite"
 import * as Batches from "../../internal/Batches.ts"
 import type { LocalStatement, LocalValues, Transactions } from "../sql/Transactions.ts"
-import { prepareStatement } from "./prepareStatement.ts"
+import { prepareStatement, type Statement } from "./prepareStatement.ts"
 import { isInput, statementFailed } from "./sqliteConnection.ts"
 import { isOfDisk } from "./sqliteErrors.ts"
 
@@ -77,8 +77,8 @@ const notRun = Exit.die("The transaction did not run")
 export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, database, exclusively }: Writer) {
   /** Prepares the statement when it first runs, and keeps it. */
   const prepare = (text: string) => {
-    let statement: StatementSync | undefined
-    return <A>(use: (statement: StatementSync) => A): A => {
+    let statement: Statement | undefined
+    return <A>(use: (statement: Statement) => A): A => {
       try {
         return around(text, () => use((statement ??= prepareStatement(database, text))))
       } catch (cause) {

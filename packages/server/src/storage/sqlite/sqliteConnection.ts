@@ -9,10 +9,10 @@ import { Effect, type Fiber, Stream } from "effect"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import { classifySqliteError, isSqlError, SqlError } from "effect/sql/SqlError"
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import * as RealClock from "../../internal/RealClock.ts"
 import * as LruMap from "../../internal/LruMap.ts"
-import { prepareStatement } from "./prepareStatement.ts"
+import { prepareStatement, type Statement } from "./prepareStatement.ts"
 import { isLocked } from "./sqliteErrors.ts"
 
 /**
@@ -77,8 +77,7 @@ export const whenUnlocked = <A>(
 }
 
 interface Prepared {
-  readonly statement: StatementSync
-  readonly returnsRows: boolean
+  readonly statement: Statement
   readsBigInts: boolean
 }
 
@@ -97,8 +96,7 @@ export const make = (db: DatabaseSync, { deadline, preparedStatements }: Options
   const prepare = (text: string, keep: boolean): Prepared => {
     const known = prepared.get(text)
     if (known !== undefined) return known
-    const statement = prepareStatement(db, text)
-    const made: Prepared = { statement, returnsRows: statement.columns().length > 0, readsBigInts: false }
+    const made: Prepared = { statement: prepareStatement(db, text), readsBigInts: false }
     if (keep) prepared.set(text, made)
     return made
   }
@@ -120,24 +118,16 @@ export const make = (db: DatabaseSync, { deadline, preparedStatements }: Options
       return read(made, params)
     })
 
-  const rows = ({ returnsRows, statement }: Prepared, values: ReadonlyArray<SQLInputValue>): ReadonlyArray<object> => {
-    if (returnsRows) return statement.all(...values)
+  const rows = ({ statement }: Prepared, values: ReadonlyArray<SQLInputValue>): ReadonlyArray<object> => {
+    if (statement.returnsRows) return statement.all(...values)
     statement.run(...values)
     return []
   }
 
-  const arrays = ({ returnsRows, statement }: Prepared, values: ReadonlyArray<SQLInputValue>) => {
-    if (!returnsRows) {
-      statement.run(...values)
-      return []
-    }
-    statement.setReturnArrays(true)
-    try {
-      // With arrays enabled, `all` returns arrays, but its declared type only has records.
-      return statement.all(...values).map((row): ReadonlyArray<unknown> => Object.values(row))
-    } finally {
-      statement.setReturnArrays(false)
-    }
+  const arrays = ({ statement }: Prepared, values: ReadonlyArray<SQLInputValue>) => {
+    if (statement.returnsRows) return statement.arrays(...values)
+    statement.run(...values)
+    return []
   }
 
   const execute: Connection["execute"] = (text, params, transformRows) => {
@@ -148,8 +138,8 @@ export const make = (db: DatabaseSync, { deadline, preparedStatements }: Options
   return {
     execute,
     executeRaw: (text, params) =>
-      use(text, params, true, ({ returnsRows, statement }, values) =>
-        returnsRows ? statement.all(...values) : statement.run(...values)
+      use(text, params, true, ({ statement }, values) =>
+        statement.returnsRows ? statement.all(...values) : statement.run(...values)
       ),
     executeStream: (text, params, transformRows) =>
       Stream.unwrap(Effect.map(execute(text, params, transformRows), (all) => Stream.fromIterable(all))),
