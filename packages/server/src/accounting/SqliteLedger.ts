@@ -9,6 +9,7 @@ import * as Periods from "../internal/Periods.ts"
 import * as Dialect from "../storage/sql/Dialect.ts"
 import { enabledDestination, insertEvent } from "../storage/sql/EventLog.ts"
 import type { LocalTransactions } from "../storage/sql/Transactions.ts"
+import * as AnswerBytes from "./AnswerBytes.ts"
 import * as BudgetChanges from "./BudgetChanges.ts"
 import * as DaySums from "./DaySums.ts"
 import * as Ledger from "./Ledger.ts"
@@ -65,7 +66,7 @@ export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore[
   const addChange = BudgetChanges.make({ collect, prepare })
   const insertClaim = prepare(Statements.insertClaim)
   const storeAnswer = prepare(Statements.storeAnswer)
-  const countBytes = prepare(Statements.countBytes)
+  const count = AnswerBytes.make({ collect, prepare })
   const destinationOf = prepare(enabledDestination(":workspace_id"))
   const appendEvent = prepare(insertEvent(":created_at", ":body"))
 
@@ -193,24 +194,31 @@ export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore[
     return { settlement, charged: undefined }
   }
 
-  /** Stores the answer, and returns all stored bytes of its API key. Undefined: the key is lost. */
-  const store = (answer: AnswerRow): number | undefined => {
-    const params = Statements.answerParams(answer)
-    const [row] = storeAnswer.change(params) > 0 ? countBytes.rows(params) : []
-    return row === undefined ? undefined : Dialect.int(row, "bytes")
+  /** Stores the answer, which is counted before the commit. Undefined: the key is lost. */
+  const store = (answer: AnswerRow): AnswerBytes.Stored | undefined => {
+    if (storeAnswer.change(Statements.answerParams(answer)) === 0) return undefined
+    const { bytes, keyHash } = answer
+    const stored = { keyHash, bytes, bytesOfKey: 0 }
+    count(stored)
+    return stored
   }
 
   const end = (request: End): Exit.Exit<Ended, typeof claimLost> => {
     const { answer, event } = request
     const ended = endReservation(request)
-    const bytesOfKey = answer === undefined ? undefined : store(answer)
-    const isLost = answer !== undefined && bytesOfKey === undefined
+    const stored = answer === undefined ? undefined : store(answer)
+    const isLost = answer !== undefined && stored === undefined
     if (isLost && ended.settlement !== "already") return Exit.fail(claimLost)
     if (event !== undefined && ended.settlement !== "already") {
       const [destination] = destinationOf.rows({ workspace_id: event.workspaceId })
       if (destination !== undefined) appendEvent.change({ created_at: event.createdAt, body: event.body() })
     }
-    return Exit.succeed({ ...ended, bytesOfKey })
+    return Exit.succeed({
+      ...ended,
+      get bytesOfKey() {
+        return stored?.bytesOfKey
+      }
+    })
   }
 
   return LedgerStore.of({
@@ -230,10 +238,13 @@ export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore[
         return Exit.succeed(rows.length)
       }),
     keep: (answer) =>
-      run(() => {
-        const bytesOfKey = store(answer)
-        return bytesOfKey === undefined ? Exit.fail(claimLost) : Exit.succeed(bytesOfKey)
-      })
+      Effect.map(
+        run(() => {
+          const stored = store(answer)
+          return stored === undefined ? Exit.fail(claimLost) : Exit.succeed(stored)
+        }),
+        ({ bytesOfKey }) => bytesOfKey
+      )
   })
 }
 
