@@ -13,7 +13,9 @@ export const targets = {
   cpuAt1: { name: "one at a time: CPU, × Portkey", at: "most", bound: 1 },
   p50At1: { name: "one at a time: p50, × Portkey", at: "most", bound: 1 },
   keyAt64: { name: "64 at once: CPU with Idempotency-Key, × without", at: "most", bound: 1.2 },
+  randomKeyAt64: { name: "64 at once: CPU with a random Idempotency-Key, × without", at: "most", bound: 1.2 },
   keyAt1: { name: "one at a time: CPU with Idempotency-Key, × without", at: "most", bound: 1.2 },
+  randomKeyAt1: { name: "one at a time: CPU with a random Idempotency-Key, × without", at: "most", bound: 1.2 },
   rerank: { name: "paid rerank in the sandbox: CPU of bare node:http, × ours", at: "least", bound: 0.16 },
   key: { name: "GET /key: CPU of bare node:http, × ours", at: "least", bound: 0.33 },
   sums: { name: "requests/s with the sums of the day, × without", at: "least", bound: 0.97 }

@@ -6,22 +6,40 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
+/** The bytes of the time: milliseconds, the highest byte first. */
+const timeBytes = 6
+
+/** Random bytes that begin with the time. */
+const timeOrdered = (size: number): Uint8Array => {
+  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(size))
+  let time = Date.now()
+  for (let index = timeBytes - 1; index >= 0; index--) {
+    bytes[index] = time % 256
+    time = Math.floor(time / 256)
+  }
+  return bytes
+}
+
 /**
- * Returns that many random bytes. Default: the platform's cryptographic source, which `Random` of
- * Effect does not change. With a seeded source, a second process would send the keys of the first
- * one again and receive its stored responses. Replace it only in a test that compares keys.
+ * Returns that many bytes, which no other call returns. Default: the time in milliseconds (6 bytes,
+ * as in a UUID of version 7), then random bytes. Keys that are made one after the other are then
+ * neighbors in the index of a database, so that the service writes fewer pages.
+ *
+ * The random bytes come from the platform's cryptographic source, which `Random` of Effect does not
+ * change. With a seeded source, a second process would send the keys of the first one again and
+ * receive its stored responses. Replace it only in a test that compares keys.
  *
  * @category references
  * @since 0.1.0
  */
 export const IdempotencyKeySource = Context.Reference<(size: number) => Uint8Array>(
   "@model-gateway/core/IdempotencyKeySource",
-  { defaultValue: () => (size) => globalThis.crypto.getRandomValues(new Uint8Array(size)) }
+  { defaultValue: () => timeOrdered }
 )
 
 /**
- * A new idempotency key: 128 random bits in hexadecimal. The client makes one for each call that
- * has none, with a counter at its end. Make one yourself to send the same call twice, for example
+ * A new idempotency key: 16 bytes of {@link IdempotencyKeySource} in hexadecimal. The client makes
+ * one for each call that has none, with a counter at its end. Make one yourself to send the same call twice, for example
  * after an interruption.
  *
  * @example
@@ -43,8 +61,8 @@ export const IdempotencyKeySource = Context.Reference<(size: number) => Uint8Arr
  * @category constructors
  * @since 0.1.0
  */
-export const makeKey: Effect.Effect<string> = Effect.map(IdempotencyKeySource, (randomBytes) => {
+export const makeKey: Effect.Effect<string> = Effect.map(IdempotencyKeySource, (bytesOf) => {
   let key = ""
-  for (const byte of randomBytes(16)) key += byte.toString(16).padStart(2, "0")
+  for (const byte of bytesOf(16)) key += byte.toString(16).padStart(2, "0")
   return key
 })

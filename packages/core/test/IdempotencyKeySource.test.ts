@@ -27,6 +27,15 @@ describe("generated idempotency keys", () => {
     })
   )
 
+  it.effect("begin with the time, so that a database's index has them in the order of the calls", () =>
+    Effect.gen(function* () {
+      const before = Date.now()
+      const time = Number.parseInt((yield* IdempotencyKeySource.makeKey).slice(0, 12), 16)
+      expect(time).toBeGreaterThanOrEqual(before)
+      expect(time).toBeLessThanOrEqual(Date.now())
+    })
+  )
+
   it.effect("come from the source in the context, for a test that compares them", () =>
     Effect.gen(function* () {
       const key = keyOfNewClient.pipe(

@@ -14,7 +14,7 @@
 import { Clock, Context, Data, Deferred, type Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
 import * as EventLoopTurn from "../internal/EventLoopTurn.ts"
@@ -128,16 +128,15 @@ export class Idempotency extends Context.Service<
   }
 >()("@model-gateway/server/admission/Idempotency") {}
 
-/** The fingerprint of a request: its operation, then its body or the parts of it. */
-export const fingerprintOf = (...parts: ReadonlyArray<string | Uint8Array>): string => {
-  const hash = createHash("sha256")
-  for (const part of parts) {
-    const bytes = typeof part === "string" ? Buffer.from(part) : part
-    // Hashing each part's length first keeps different splits of the same bytes apart.
-    hash.update(`${bytes.byteLength}:`).update(bytes)
-  }
-  return hash.digest("hex")
+/** Lengths keep different splits of the same bytes apart. */
+const withLength = (part: string | Uint8Array): ReadonlyArray<Uint8Array> => {
+  const bytes = typeof part === "string" ? Buffer.from(part) : part
+  return [Buffer.from(`${bytes.byteLength}:`), bytes]
 }
+
+/** The fingerprint of a request: its operation, then its body or the parts of it. */
+export const fingerprintOf = (...parts: ReadonlyArray<string | Uint8Array>): string =>
+  hash("sha256", Buffer.concat(parts.flatMap(withLength)), "hex")
 
 /** Whether an answer with this status is stored: a retry would get the same answer. */
 export const keeps = (status: number): boolean =>
