@@ -29,10 +29,14 @@ describe("generated idempotency keys", () => {
 
   it.effect("begin with the time, so that a database's index has them in the order of the calls", () =>
     Effect.gen(function* () {
-      const before = Date.now()
-      const time = Number.parseInt((yield* IdempotencyKeySource.makeKey).slice(0, 12), 16)
-      expect(time).toBeGreaterThanOrEqual(before)
-      expect(time).toBeLessThanOrEqual(Date.now())
+      const now = Date.UTC(2026, 10, 29)
+      yield* TestClock.setTime(now)
+      const first = yield* IdempotencyKeySource.makeKey
+      expect(Number.parseInt(first.slice(0, 12), 16)).toBe(now)
+      yield* TestClock.adjust("1 milli")
+      const second = yield* IdempotencyKeySource.makeKey
+      expect(second > first).toBe(true)
+      expect(second.slice(12)).not.toBe(first.slice(12))
     })
   )
 
