@@ -109,10 +109,10 @@ const charged = async (child: Child.Child, price: number): Promise<number> => {
 }
 
 /**
- * How long a contender runs before it is measured, in milliseconds. V8 compiles what has run often.
- * With one call at a time its compiler still takes 4 % of the process's CPU time after 12 seconds.
+ * The rounds before those that count. V8 compiles what has run often: with one call at a time, its
+ * compiler still takes 4 % of the process's CPU time after 12 seconds.
  */
-const warmUp = (connections: number): number => (connections === 1 ? 30_000 : 12_000)
+const warmUpRounds = (connections: number): number => (connections === 1 ? 60 : 24)
 
 type Measured = ReadonlyMap<string, ReadonlyArray<Figures>>
 
@@ -125,8 +125,9 @@ const measure = async (
 ): Promise<Measured> => {
   const callers = contenders.map((contender) => caller(contender, connections))
   const milliseconds = quick ? 300 : 500
-  for (const { measure } of callers) await measure(quick ? 1000 : warmUp(connections))
-  const rounds = await inRounds(callers, quick ? 5 : 21, ({ measure }) => measure(milliseconds))
+  const inTurns = (rounds: number) => inRounds(callers, rounds, ({ measure }) => measure(milliseconds))
+  await inTurns(quick ? 3 : warmUpRounds(connections))
+  const rounds = await inTurns(quick ? 5 : 21)
   await Promise.all(callers.map(({ close }) => close()))
   if (price !== undefined) {
     for (const [i, { child, name }] of contenders.entries()) {
