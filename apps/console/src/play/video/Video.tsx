@@ -218,7 +218,7 @@ const Video = ({ initial, isShown, onOpen }: TaskProps) => {
   const submit = async (next: VideoForm) => {
     const done = await run.start({ method: "POST", path: "/videos", json: bodyOf(next) }, next)
     const job = done && answerOf<Job>(done)
-    if (job !== undefined) queue.add(job, next)
+    if (job !== undefined) await queue.add(job, next)
   }
   const again = ({ form: before }: QueuedJob) => void submit(formOf(before))
   const vary = ({ form: before }: QueuedJob) => {

@@ -75,10 +75,11 @@ export const useJobs = () => {
     return () => controller.abort()
   }, [label, update])
 
-  const add = useCallback((job: Job, form: Form) => {
+  const add = useCallback(async (job: Job, form: Form) => {
     const at = Date.now()
+    // First, so that a page which shows the job still has it after a reload.
+    await History.addJob({ id: job.id, at, form })
     setJobs((before) => [{ id: job.id, at, form, job, problem: undefined }, ...before])
-    void History.addJob({ id: job.id, at, form })
   }, [])
 
   const cancel = useCallback(
