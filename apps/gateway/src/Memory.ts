@@ -53,7 +53,7 @@ const chosen = /max[-_]semi[-_]space[-_]size|no-allocation-site-pretenuring/
  * that, as on Windows, if its parent talks to it, or if `--max-semi-space-size` is chosen already.
  * Where there is little memory, it chooses only {@link noPretenuring}.
  */
-export const bound = (): void => {
+export const chooseFlags = (): void => {
   const { argv, connected, env, execArgv, execPath, platform, versions } = process
   if (argv[2] !== "serve" || platform === "win32" || connected || process.execve === undefined) return
   if (chosen.test(`${execArgv.join(" ")} ${env["NODE_OPTIONS"] ?? ""}`)) return

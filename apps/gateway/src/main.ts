@@ -15,7 +15,7 @@ const hideSqliteWarning = (): void => {
 }
 
 if (nodeProblem === undefined) {
-  Memory.bound()
+  Memory.chooseFlags()
   CompileCache.enable()
   // Not before, because the new process would not have its listener.
   await import("./Hangup.ts")
