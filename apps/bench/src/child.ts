@@ -1,6 +1,8 @@
 /** Runs a server in a child process, which reports its address when it listens. */
+import { flags } from "@model-gateway/gateway/Memory"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
+import { basename } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Usage } from "./usageReport.ts"
 
@@ -33,13 +35,17 @@ export interface Options {
 /** Loaded before the module, so that a module of another build answers too. */
 const reportsUsage = new URL("./usageReport.js", import.meta.url).href
 
+/** The flags of Node: a gateway has those that `serve` chooses. */
+const flagsOf = (module: string): ReadonlyArray<string> => (basename(module) === "gateway.js" ? flags() : [])
+
 /** `module` is a compiled file in the folder, for example `./client/peer.js`. */
 export const start = async (
   module: string,
   args: ReadonlyArray<string> = [],
   { core, folder = new URL(import.meta.url) }: Options = {}
 ): Promise<Child> => {
-  const node = [process.execPath, "--import", reportsUsage, fileURLToPath(new URL(module, folder)), ...args]
+  const file = fileURLToPath(new URL(module, folder))
+  const node = [process.execPath, ...flagsOf(module), "--import", reportsUsage, file, ...args]
   const [command = "", ...rest] = core === undefined ? node : ["taskset", "--cpu-list", String(core), ...node]
   const child = spawn(command, rest, { stdio: ["inherit", "inherit", "inherit", "ipc"] })
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))

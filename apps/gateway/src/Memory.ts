@@ -48,22 +48,27 @@ const arenas = "MALLOC_ARENA_MAX"
 /** The operator, or the process that this one replaced, has chosen flags. */
 const chosen = /max[-_]semi[-_]space[-_]size|no-allocation-site-pretenuring/
 
-/**
- * Replaces this process, if it serves, by one with these flags. Does nothing where Node cannot do
- * that, as on Windows, if its parent talks to it, or if `--max-semi-space-size` is chosen already.
- * Where there is little memory, it chooses only {@link noPretenuring}.
- */
-export const chooseFlags = (): void => {
-  const { argv, connected, env, execArgv, execPath, platform, versions } = process
-  if (argv[2] !== "serve" || platform === "win32" || connected || process.execve === undefined) return
-  if (chosen.test(`${execArgv.join(" ")} ${env["NODE_OPTIONS"] ?? ""}`)) return
-  const isKnown = Number.parseInt(versions.node, 10) <= newestNode
+/** The flags for this Node on this machine. Where there is little memory, only {@link noPretenuring}. */
+export const flags = (): ReadonlyArray<string> => {
+  const isKnown = Number.parseInt(process.versions.node, 10) <= newestNode
   const hasRoom = Math.min(process.constrainedMemory() || Infinity, totalmem()) >= minMemory
-  const options = [
+  return [
     ...(isKnown ? [noPretenuring] : []),
     ...(hasRoom ? [semiSpace] : []),
     ...(isKnown && hasRoom ? [heapGrowth, firstCollection, collector] : [])
   ]
+}
+
+/**
+ * Replaces this process, if it serves, by one with the {@link flags}. Does nothing where Node
+ * cannot do that, as on Windows, if its parent talks to it, or if `--max-semi-space-size` is chosen
+ * already.
+ */
+export const chooseFlags = (): void => {
+  const { argv, connected, env, execArgv, execPath, platform } = process
+  if (argv[2] !== "serve" || platform === "win32" || connected || process.execve === undefined) return
+  if (chosen.test(`${execArgv.join(" ")} ${env["NODE_OPTIONS"] ?? ""}`)) return
+  const options = flags()
   if (options.length === 0) return
   process.execve(execPath, [execPath, ...execArgv, ...options, ...argv.slice(1)], { [arenas]: "2", ...env })
 }

@@ -11,7 +11,6 @@ import { WorkspaceStore } from "@model-gateway/server/WorkspaceStore"
 import { Clock, Duration, Effect, FileSystem, Layer, Redacted, References, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer } from "node:http"
-import { setFlagsFromString } from "node:v8"
 import { listening } from "../child.ts"
 
 /** Options of the gateway. */
@@ -36,8 +35,6 @@ export interface NewDatabase {
 
 /** Serves the offers until the parent process ends this one. */
 export const serve = <E>(offers: Effect.Effect<Offers, E, Scope.Scope>, options: Options = {}): void => {
-  // As `serve` starts it; see `Memory.ts` of the gateway. Its bounds of memory are left out.
-  setFlagsFromString("--no-allocation-site-pretenuring")
   const main = Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const dataDir = yield* fs.makeTempDirectoryScoped({ prefix: "model-gateway-bench-" })
