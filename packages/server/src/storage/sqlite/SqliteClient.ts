@@ -231,13 +231,28 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     spanAttributes: [["db.system.name", "sqlite"]]
   })
+  /** Runs it in turn with the others that use the writer. */
+  const inTurn = <A>(use: () => A) =>
+    lend((connection) =>
+      SqliteConnection.whenUnlocked(writer, () => deadline, use).pipe(
+        Effect.onError(() => Effect.ignore(onCommitFailure(connection)))
+      )
+    )
+  /** Fails, after it has rolled back what `use` could not. */
+  const failed = (error: SqlError) =>
+    writer.isTransaction
+      ? lend((connection) => Effect.andThen(Effect.ignore(onCommitFailure(connection)), Effect.fail(error)))
+      : Effect.fail(error)
   const transactions = yield* SqliteTransactions.make(client, {
     database: writer,
+    // It is synchronous, so it need not wait for its turn unless a transaction is open.
     exclusively: (use) =>
-      lend((connection) =>
-        SqliteConnection.whenUnlocked(writer, () => deadline, use).pipe(
-          Effect.onError(() => Effect.ignore(onCommitFailure(connection)))
-        )
+      Effect.suspend(() =>
+        writer.isTransaction
+          ? inTurn(use)
+          : SqliteConnection.attempt(writer, use, (error, isLock) =>
+              isLock ? Effect.andThen(SqliteConnection.pause(0), inTurn(use)) : failed(error)
+            )
       ),
     around: wrapLocal ?? ((_, statement) => statement())
   })

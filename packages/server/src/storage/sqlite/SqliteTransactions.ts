@@ -25,7 +25,7 @@ export interface Writer {
   readonly database: DatabaseSync
   /**
    * Runs `use` when no one else uses the connection, and again while it meets the lock of another
-   * process. If it throws, its transaction is rolled back.
+   * process. If it throws and leaves a transaction open, that is rolled back.
    */
   readonly exclusively: <A>(use: () => A) => Effect.Effect<A, SqlError>
   /** Runs a synchronous statement. A test can make it fail. */
@@ -146,17 +146,32 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
     return true
   }
 
+  /** Rolls back the transaction that an error has left open. */
+  const rollBackOpen = () => {
+    if (!database.isTransaction) return
+    try {
+      rollback.change({})
+    } catch {
+      // The error that is thrown already says more. The writer rolls it back before its next use.
+    }
+  }
+
   /**
    * Runs `body` in a transaction, which is committed if it returns true. Returns what it returned.
    */
   const transaction = (body: () => boolean): boolean => {
     begin.change({})
-    forgetCollected()
-    const isDone = body()
-    if (isDone) writeCollected()
-    const end = isDone ? commit : rollback
-    end.change({})
-    return isDone
+    try {
+      forgetCollected()
+      const isDone = body()
+      if (isDone) writeCollected()
+      const end = isDone ? commit : rollback
+      end.change({})
+      return isDone
+    } catch (error) {
+      rollBackOpen()
+      throw error
+    }
   }
 
   const enqueue = yield* Batches.make<Item>((take) =>

@@ -51,9 +51,26 @@ export const isInput = (value: unknown): value is SQLInputValue =>
   ArrayBuffer.isView(value)
 
 /**
+ * Runs something on the database once. `onFailure` gets the error, and whether it is only that
+ * another process holds the lock. Inside a transaction it is not: the transaction holds the lock.
+ */
+export const attempt = <A>(
+  db: DatabaseSync,
+  run: () => A,
+  onFailure: (error: SqlError, isLock: boolean) => Effect.Effect<A, SqlError>
+): Effect.Effect<A, SqlError> => {
+  try {
+    return Effect.succeed(run())
+  } catch (error) {
+    const cause = isSqlError(error) ? error.reason.cause : error
+    return onFailure(isSqlError(error) ? error : statementFailed(error), isLocked(cause) && !db.isTransaction)
+  }
+}
+
+/**
  * Runs something on the database, again and again while another process holds the lock. `deadline`
  * is called when it first meets the lock, and returns until when, on the clock of {@link now}. The
- * process is not blocked meanwhile. Inside a transaction nothing is repeated: it holds the lock.
+ * process is not blocked meanwhile.
  */
 export const whenUnlocked = <A>(
   db: DatabaseSync,
@@ -62,18 +79,15 @@ export const whenUnlocked = <A>(
 ): Effect.Effect<A, SqlError> => {
   let tried = 0
   let end: bigint | undefined
-  const attempt: Effect.Effect<A, SqlError> = Effect.withFiber((fiber) => {
-    try {
-      return Effect.succeed(run(fiber))
-    } catch (error) {
-      const cause = isSqlError(error) ? error.reason.cause : error
-      if (isLocked(cause) && !db.isTransaction && now() < (end ??= deadline())) {
-        return Effect.andThen(pause(tried++), attempt)
-      }
-      return Effect.fail(isSqlError(error) ? error : statementFailed(error))
-    }
-  })
-  return attempt
+  const again: Effect.Effect<A, SqlError> = Effect.withFiber((fiber) =>
+    attempt(
+      db,
+      () => run(fiber),
+      (error, isLock) =>
+        isLock && now() < (end ??= deadline()) ? Effect.andThen(pause(tried++), again) : Effect.fail(error)
+    )
+  )
+  return again
 }
 
 interface Prepared {
