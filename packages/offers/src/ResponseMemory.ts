@@ -84,10 +84,10 @@ export const make = (bytes: number): ResponseMemory => {
           // A waiter resumes at once when the turn is free, so let other work run first.
           turn: Effect.andThen(enter(turns, 1), Effect.yieldNow)
         }
-        const leave = Effect.sync(() => {
+        const leave = (): undefined => {
           for (const ticket of tickets) ticket.leave()
-        })
-        return Effect.ensuring(use(lease), leave)
+        }
+        return Effect.onExitPrimitive(use(lease), leave)
       })
   }
 }

@@ -321,14 +321,13 @@ export const make = Effect.fnUntraced(function* (
     Context.add(withSettings(context), HttpClient.TracerDisabledWhen, constTrue)
   const base = URL.parse(options.baseUrl)
 
-  const secretOf = ({ secret }: Credential): Effect.Effect<string | undefined, ProviderError> =>
-    Effect.suspend(() => {
-      const text = secret === undefined ? undefined : Redacted.value(secret)
-      // A client would refuse such a header with a message that quotes it.
-      return text === undefined || /^[\x21-\x7e]+$/.test(text)
-        ? Effect.succeed(text)
-        : Effect.fail(failWith(new Unauthorized()))
-    })
+  const secretOf = ({ secret }: Credential): Effect.Effect<string | undefined, ProviderError> => {
+    const text = secret === undefined ? undefined : Redacted.value(secret)
+    // A client would refuse such a header with a message that quotes it.
+    return text === undefined || /^[\x21-\x7e]+$/.test(text)
+      ? Effect.succeed(text)
+      : Effect.fail(failWith(new Unauthorized()))
+  }
 
   const headersWith = (secret: string | undefined) =>
     HttpClientRequest.setHeaders({
@@ -366,7 +365,7 @@ export const make = Effect.fnUntraced(function* (
     })
 
   const send = ({ credential, model, request }: Call) =>
-    Effect.flatMap(secretOf(credential), (secret) => {
+    Effect.flatMapEager(secretOf(credential), (secret) => {
       const absolute = /^[a-z]+:\/\//i.test(request.url)
       if (absolute && URL.parse(request.url)?.origin !== base?.origin) {
         return Effect.fail(badResponse("a link to another host"))

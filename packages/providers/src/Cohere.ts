@@ -74,14 +74,13 @@ const passthroughOf = (provider: string) =>
   )
 
 /** The documents, if Cohere can rank them. */
-const textsOf = Effect.fnUntraced(function* (model: RerankModel, request: RerankRequest) {
-  const texts = yield* Ranking.textsOf(request, model.publicId)
-  const blank = texts.findIndex((text) => text.trim() === "")
-  if (blank >= 0) {
-    return yield* invalidFields([{ path: `documents.${blank}`, message: "must not be empty or only whitespace" }])
-  }
-  return texts
-})
+const textsOf = (model: RerankModel, request: RerankRequest) =>
+  Effect.flatMapEager(Ranking.textsOf(request, model.publicId), (texts) => {
+    const blank = texts.findIndex((text) => text.trim() === "")
+    return blank < 0
+      ? Effect.succeed(texts)
+      : Effect.fail(invalidFields([{ path: `documents.${blank}`, message: "must not be empty or only whitespace" }]))
+  })
 
 const toBody = (model: RerankModel, { options, query }: RerankRequest, { documents, top_n }: Ranking.Part) =>
   Object.assign({}, options, { model: model.upstreamId, query, documents, top_n })

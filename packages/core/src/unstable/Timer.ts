@@ -127,18 +127,17 @@ export const within =
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R | R2> => {
     if (Exit.isExit(effect)) return effect
     const millis = Duration.toMillis(Duration.fromInputUnsafe(duration))
-    return Effect.contextWith((context: Context.Context<R>) =>
-      Effect.withFiber((fiber) => {
-        const clock = Context.get(context, Clock.Clock)
-        const limit: Limit = { clock, end: Number(clock.monotonicTimeNanosUnsafe()) / 1e6 + millis }
-        if (isWithin(fiber, limit)) return effect
-        const limited = Effect.withFiber((own) => {
-          limit.fiber = own
-          return effect
-        })
-        return watchedIn(Context.add(context, CurrentLimit, limit), limited, (expire) =>
-          start(context, millis, () => expire(Effect.suspend(orElse)))
-        )
+    return Effect.contextWith((context: Context.Context<R>) => {
+      const clock = Context.get(context, Clock.Clock)
+      const limit: Limit = { clock, end: Number(clock.monotonicTimeNanosUnsafe()) / 1e6 + millis }
+      const fiber = Fiber.getCurrent()
+      if (fiber !== undefined && isWithin(fiber, limit)) return effect
+      const limited = Effect.withFiber((own) => {
+        limit.fiber = own
+        return effect
       })
-    )
+      return watchedIn(Context.add(context, CurrentLimit, limit), limited, (expire) =>
+        start(context, millis, () => expire(Effect.suspend(orElse)))
+      )
+    })
   }

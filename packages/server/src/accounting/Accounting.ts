@@ -30,7 +30,7 @@
  * `reconciliation`. If the process was only suspended, its late settlement still charges the cost.
  * The reservations of a job stay open until any process settles or releases them.
  */
-import { Clock, Context, type Duration, Effect, Layer, Schedule } from "effect"
+import { Clock, Context, type Duration, Effect, Exit, Layer, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto/SecureRandom"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
@@ -264,13 +264,16 @@ export const make = Effect.gen(function* () {
   }
 
   const reserveWith = <E extends KeyTaken>(request: ReserveRequest, write: Write<E>) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    Effect.clockWith((clock) => {
+      const now = clock.currentTimeMillisUnsafe()
       if (request.amount < 0) return Effect.die(new RangeError("The amount to reserve must not be negative"))
       if (request.jobId === undefined) {
         underWay.set(request.id, undefined)
         arrivals.add()
       }
-      return Effect.onError(reserveOn(request, write, now, Periods.startOfDay(now)), () => ended(request.id))
+      return Effect.onExitPrimitive(reserveOn(request, write, now, Periods.startOfDay(now)), (exit) =>
+        Exit.isFailure(exit) ? ended(request.id) : undefined
+      )
     }).pipe(Effect.uninterruptible)
 
   const reserve = (request: ReserveRequest) => reserveWith<never>(request, ledger.reserve)
@@ -287,16 +290,26 @@ export const make = Effect.gen(function* () {
           )
         )
 
-  const end = (request: Omit<End, "isAlone" | "reservation">, { answer, event }: EndRows = {}) =>
-    Effect.tap(
-      ledger.end({ ...request, reservation: underWay.get(request.id), answer, event, isAlone: isAlone() }),
-      ({ bytesOfKey }) => (answer === undefined ? Effect.void : sql.afterCommit(answer.stored(bytesOfKey)))
-    )
-
-  const ended = (id: string) =>
-    Effect.sync(() => {
-      underWay.delete(id)
+  const end = (request: Omit<End, "isAlone" | "reservation">, { answer, event }: EndRows = {}) => {
+    const done = ledger.end({
+      ...request,
+      reservation: underWay.get(request.id),
+      answer,
+      event,
+      isAlone: isAlone()
     })
+    return answer === undefined
+      ? done
+      : Effect.tap(done, ({ bytesOfKey }) => sql.afterCommit(answer.stored(bytesOfKey)))
+  }
+
+  const ended = (id: string): undefined => void underWay.delete(id)
+
+  /** The request is not under way any more when the effect has ended, in whatever way. */
+  const ending =
+    (id: string) =>
+    <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      Effect.onExitPrimitive(effect, () => ended(id))
 
   const reap = Effect.gen(function* () {
     // Read the reservations first: a process that starts between the two reads then counts as
@@ -341,27 +354,32 @@ export const make = Effect.gen(function* () {
         mapSqlError("Accounting.requireCredits")
       ),
     settle: ({ id, workspaceId }, outcome, rows) => {
-      const attempt = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      const attempt = Effect.clockWith((clock) =>
         outcome.cost < 0
           ? Effect.die(new RangeError("The cost must not be negative"))
-          : end({ id, workspaceId, result: { ...outcome, status: "completed" }, now }, rows)
-      ).pipe(mapSqlError("Accounting.settle"))
-      return attempt.pipe(
-        // If the database's answer to the first attempt was lost, a later one finds all of it
-        // written.
-        Effect.catchIf(
-          (error) => error.retryable && underWay.has(id),
-          () =>
-            Effect.retry(attempt, { schedule: settleAgain, while: ({ retryable }) => retryable }).pipe(
-              Effect.delay(settleAgainAfter)
+          : end(
+              { id, workspaceId, result: { ...outcome, status: "completed" }, now: clock.currentTimeMillisUnsafe() },
+              rows
             )
-        ),
-        Effect.flatMap(({ charged, settlement }) =>
-          charged !== undefined && (outcome.billed ?? outcome.cost) > charged.reserved
-            ? Effect.as(overrun(charged, outcome), settlement)
-            : Effect.succeed(settlement)
-        ),
-        Effect.ensuring(ended(id)),
+      ).pipe(mapSqlError("Accounting.settle"))
+      const settled = ({ charged, settlement }: Ended): Effect.Effect<Settlement> =>
+        charged !== undefined && (outcome.billed ?? outcome.cost) > charged.reserved
+          ? Effect.as(overrun(charged, outcome), settlement)
+          : Effect.succeed(settlement)
+      return attempt.pipe(
+        Effect.matchEffect({
+          onSuccess: settled,
+          // If the database's answer to the first attempt was lost, a later one finds all of it
+          // written.
+          onFailure: (error) =>
+            error.retryable && underWay.has(id)
+              ? Effect.retry(attempt, { schedule: settleAgain, while: ({ retryable }) => retryable }).pipe(
+                  Effect.delay(settleAgainAfter),
+                  Effect.flatMap(settled)
+                )
+              : Effect.fail(error)
+        }),
+        ending(id),
         // Record what was spent even if nobody waits for the response any more.
         Effect.uninterruptible
       )
@@ -373,7 +391,7 @@ export const make = Effect.gen(function* () {
       }).pipe(
         Effect.map(({ settlement }) => settlement),
         mapSqlError("Accounting.release"),
-        Effect.ensuring(ended(id)),
+        ending(id),
         Effect.uninterruptible
       ),
     addCredits: (workspaceId, amount, note, actor) =>

@@ -363,9 +363,8 @@ export const make = Effect.gen(function* () {
       answer: yield* keep.row(answer),
       event: yield* report(request, reservation, outcome)
     }
-    yield* orUnavailable(accounting.settle(reservation, outcome, rows)).pipe(
-      Effect.ensuring(cover === undefined ? Effect.void : logAndContinue(accounting.release(cover)))
-    )
+    const settled = orUnavailable(accounting.settle(reservation, outcome, rows))
+    yield* cover === undefined ? settled : Effect.ensuring(settled, logAndContinue(accounting.release(cover)))
     if (outcome.cost > 0) yield* Metrics.spent(request.operation, outcome.cost)
     return answer
   }, Effect.uninterruptible)

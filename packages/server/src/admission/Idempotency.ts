@@ -316,9 +316,9 @@ export const make = Effect.gen(function* () {
         abandon: Effect.suspend(() => (state === "unclaimed" ? free(request) : claim.abandon))
       },
       claiming: (write) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        Effect.clockWith((clock) => {
           state = "unknown"
-          return Effect.matchEffect(write(claimRow(request, now)), {
+          return Effect.matchEffect(write(claimRow(request, clock.currentTimeMillisUnsafe())), {
             onSuccess: (result) => {
               state = "claimed"
               claimed(request)

@@ -131,17 +131,20 @@ export const make = Effect.gen(function* () {
   })
 
   const rowOf = (event: NewEvent) =>
-    Effect.map(Clock.currentTimeMillis, (now): EventRow => ({
-      createdAt: now,
-      workspaceId: event.workspace_id,
-      body: () => {
-        const { id, type, workspace_id, ...rest } = event
-        // `readOf` looks for the workspace in the head of the text, so it comes before long fields.
-        const head = { id, type, workspace_id }
-        const written: Event = { ...head, ...rest, created_at: now, duration_ms: Math.max(0, now - event.started_at) }
-        return JSON.stringify(written)
-      }
-    }))
+    Effect.clockWith((clock) => {
+      const now = clock.currentTimeMillisUnsafe()
+      return Effect.succeed<EventRow>({
+        createdAt: now,
+        workspaceId: event.workspace_id,
+        body: () => {
+          const { id, type, workspace_id, ...rest } = event
+          // `readOf` looks for the workspace in the head of the text, so it comes before long fields.
+          const head = { id, type, workspace_id }
+          const written: Event = { ...head, ...rest, created_at: now, duration_ms: Math.max(0, now - event.started_at) }
+          return JSON.stringify(written)
+        }
+      })
+    })
 
   return Outbox.of({
     row: rowOf,

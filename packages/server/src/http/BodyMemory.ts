@@ -261,9 +261,9 @@ const makeShared = (bytes: number) => {
           return Stream.ensuring(begun, end)
         }
       }
-      const leave = Effect.sync(() => {
+      const leave = (): undefined => {
         for (const ticket of tickets) ticket.leave()
-      })
+      }
       const useWithRoom = () => {
         const waiting = growTo(
           length.announced ?? firstRoomOfUnknown,
@@ -277,7 +277,7 @@ const makeShared = (bytes: number) => {
             )
       }
       // Nothing is acquired before its release is registered: an interruption may come in between.
-      return Effect.ensuring(Effect.suspend(useWithRoom), leave)
+      return Effect.onExitPrimitive(Effect.suspend(useWithRoom), leave)
     })
   return { withRoom }
 }

@@ -304,7 +304,10 @@ export const circuitIs = ({ provider, publicId }: Offered, { _tag }: CircuitBrea
 
 /** Counts the micro-credits charged for an operation. */
 export const spent = (operation: string, microCredits: number): Effect.Effect<void> =>
-  Metric.update(credits(operation), microCredits)
+  Effect.withFiber(({ context }) => {
+    credits(operation).updateUnsafe(microCredits, context)
+    return Effect.void
+  })
 
 /**
  * Counts a request that cost this many micro-credits more than was reserved for it, of which some
