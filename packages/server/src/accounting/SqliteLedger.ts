@@ -194,11 +194,12 @@ export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore[
     return { settlement, charged: undefined }
   }
 
-  /** Stores the answer, which is counted before the commit. Undefined: the key is lost. */
-  const store = (answer: AnswerRow): AnswerBytes.Stored | undefined => {
-    if (storeAnswer.change(Statements.answerParams(answer)) === 0) return undefined
-    const { bytes, keyHash } = answer
-    const stored = { keyHash, bytes, bytesOfKey: 0 }
+  /** Stores the answer. Returns false if the key is lost. */
+  const store = (answer: AnswerRow): boolean => storeAnswer.change(Statements.answerParams(answer)) > 0
+
+  /** Counts the answer before the commit, which sets `bytesOfKey`. */
+  const counted = <A extends object>({ bytes, keyHash }: AnswerRow, ended: A): A & AnswerBytes.Stored => {
+    const stored = { ...ended, keyHash, bytes, bytesOfKey: 0 }
     count(stored)
     return stored
   }
@@ -206,19 +207,13 @@ export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore[
   const end = (request: End): Exit.Exit<Ended, typeof claimLost> => {
     const { answer, event } = request
     const ended = endReservation(request)
-    const stored = answer === undefined ? undefined : store(answer)
-    const isLost = answer !== undefined && stored === undefined
+    const isLost = answer !== undefined && !store(answer)
     if (isLost && ended.settlement !== "already") return Exit.fail(claimLost)
     if (event !== undefined && ended.settlement !== "already") {
       const [destination] = destinationOf.rows({ workspace_id: event.workspaceId })
       if (destination !== undefined) appendEvent.change({ created_at: event.createdAt, body: event.body() })
     }
-    return Exit.succeed({
-      ...ended,
-      get bytesOfKey() {
-        return stored?.bytesOfKey
-      }
-    })
+    return Exit.succeed(answer === undefined || isLost ? { ...ended, bytesOfKey: undefined } : counted(answer, ended))
   }
 
   return LedgerStore.of({
@@ -239,10 +234,7 @@ export const make = ({ collect, prepare, run }: LocalTransactions): LedgerStore[
       }),
     keep: (answer) =>
       Effect.map(
-        run(() => {
-          const stored = store(answer)
-          return stored === undefined ? Exit.fail(claimLost) : Exit.succeed(stored)
-        }),
+        run(() => (store(answer) ? Exit.succeed(counted(answer, {})) : Exit.fail(claimLost))),
         ({ bytesOfKey }) => bytesOfKey
       )
   })

@@ -8,7 +8,8 @@
  * `docs/extend/bounds.md` has the capacity of each such map.
  *
  * It relies on `Map` keeping insertion order: using an entry moves it to the end, so the first
- * entry is the one to evict.
+ * entry is the one to evict. The newest entry is not moved: V8 makes a table anew when the only
+ * entry of a map is deleted.
  */
 
 /** A bounded map. Every operation but `deleteWhere` takes constant time. */
@@ -25,16 +26,10 @@ export interface LruMap<K, V> {
 /** Makes an empty {@link LruMap} with at most `capacity` entries. */
 export const make = <K, V>(capacity: number): LruMap<K, V> => {
   const entries = new Map<K, V>()
-  return {
-    get: (key) => {
-      const value = entries.get(key)
-      if (value !== undefined) {
-        entries.delete(key)
-        entries.set(key, value)
-      }
-      return value
-    },
-    set: (key, value) => {
+  /** The key of the last entry, unless it was deleted. */
+  let newest: K | undefined
+  const put = (key: K, value: V) => {
+    if (key !== newest) {
       entries.delete(key)
       if (entries.size >= capacity) {
         for (const oldest of entries.keys()) {
@@ -42,12 +37,28 @@ export const make = <K, V>(capacity: number): LruMap<K, V> => {
           break
         }
       }
-      entries.set(key, value)
+      newest = key
+    }
+    entries.set(key, value)
+  }
+  return {
+    get: (key) => {
+      const value = entries.get(key)
+      if (value !== undefined && key !== newest) put(key, value)
+      return value
     },
-    delete: (key) => void entries.delete(key),
+    set: put,
+    delete: (key) => {
+      entries.delete(key)
+      if (key === newest) newest = undefined
+    },
     deleteWhere: (isDeleted) => {
+      newest = undefined
       for (const [key, value] of entries) if (isDeleted(value)) entries.delete(key)
     },
-    clear: () => entries.clear()
+    clear: () => {
+      newest = undefined
+      entries.clear()
+    }
   }
 }

@@ -55,10 +55,13 @@ export const make = (options?: Options): TokenBuckets => {
   const kinds = new Map<string, LruMap.LruMap<string, Bucket>>()
 
   const bucketsOf = (key: string): LruMap.LruMap<string, Bucket> => {
-    const [kind = ""] = key.split(":", 1)
-    const known = kinds.get(kind) ?? LruMap.make<string, Bucket>(capacity)
-    kinds.set(kind, known)
-    return known
+    const colon = key.indexOf(":")
+    const kind = colon < 0 ? key : key.slice(0, colon)
+    const known = kinds.get(kind)
+    if (known !== undefined) return known
+    const made = LruMap.make<string, Bucket>(capacity)
+    kinds.set(kind, made)
+    return made
   }
 
   return {

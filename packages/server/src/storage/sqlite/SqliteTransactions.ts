@@ -13,7 +13,7 @@
 import { Context, Deferred, Effect, Exit, identity, Option } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import type { DatabaseSync } from "node:sqlite"
+import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import * as Batches from "../../internal/Batches.ts"
 import type { LocalStatement, LocalValues, Transactions } from "../sql/Transactions.ts"
 import { prepareStatement, type Statement } from "./prepareStatement.ts"
@@ -90,12 +90,16 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
   const prepareNamed = (named: string): LocalStatement => {
     const { names, text } = numbered(named)
     const run = prepare(text)
-    const valuesOf = (values: LocalValues) =>
-      names.map((name) => {
+    const valuesOf = (values: LocalValues) => {
+      // Not `map`: V8 converts its array when a number comes before a text.
+      const inputs: Array<SQLInputValue> = []
+      for (const name of names) {
         const value = values[name]
         if (!isInput(value)) throw new TypeError(`:${name} has no value of a type that SQLite supports`)
-        return value
-      })
+        inputs.push(value)
+      }
+      return inputs
+    }
     return {
       rows: (values) => run((statement) => statement.all(...valuesOf(values))),
       change: (values) => run((statement) => Number(statement.run(...valuesOf(values)).changes))
