@@ -329,12 +329,12 @@ export const make = Effect.fnUntraced(function* (
       : Effect.fail(failWith(new Unauthorized()))
   }
 
-  const headersWith = (secret: string | undefined) =>
-    HttpClientRequest.setHeaders({
-      // Some hosts reject requests without one.
-      "user-agent": "model-gateway",
-      ...(secret === undefined ? {} : { [header]: scheme === undefined ? secret : `${scheme} ${secret}` })
-    })
+  const headersWith = (secret: string | undefined) => (request: HttpClientRequest.HttpClientRequest) => {
+    // Some hosts reject requests without one.
+    const named = HttpClientRequest.setHeader(request, "user-agent", "model-gateway")
+    if (secret === undefined) return named
+    return HttpClientRequest.setHeader(named, header, scheme === undefined ? secret : `${scheme} ${secret}`)
+  }
 
   const failureOf = (response: HttpClientResponse.HttpClientResponse, model: string, secret: Credential["secret"]) =>
     Effect.gen(function* () {
