@@ -4,6 +4,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { basename } from "node:path"
 import { fileURLToPath } from "node:url"
+import { onCore } from "./cores.ts"
 import type { Usage } from "./usageReport.ts"
 
 export interface Child {
@@ -46,7 +47,7 @@ export const start = async (
 ): Promise<Child> => {
   const file = fileURLToPath(new URL(module, folder))
   const node = [process.execPath, ...flagsOf(module), "--import", reportsUsage, file, ...args]
-  const [command = "", ...rest] = core === undefined ? node : ["taskset", "--cpu-list", String(core), ...node]
+  const [command = "", ...rest] = core === undefined ? node : [...onCore(core), ...node]
   const child = spawn(command, rest, { stdio: ["inherit", "inherit", "inherit", "ipc"] })
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
   const { port, apiKey, managementKey } = await new Promise<Listening>((resolve, reject) => {
