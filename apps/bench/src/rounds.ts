@@ -60,7 +60,8 @@ export const timed = async (call: () => Promise<unknown>, { calls, concurrency }
 }
 
 /**
- * Measures every contender once in each round, in rotating order, after one run to warm up. Returns
+ * Measures every contender once in each round, after one run to warm up. The order rotates, and
+ * every second round goes backward, so that no contender always follows the same other one. Returns
  * the measurements of each contender.
  */
 export const inRounds = async <C, A>(
@@ -72,7 +73,8 @@ export const inRounds = async <C, A>(
   for (const contender of contenders) await measure(contender)
   for (let round = 0; round < rounds; round++) {
     for (let turn = 0; turn < contenders.length; turn++) {
-      const i = (turn + round) % contenders.length
+      const place = round % 2 === 0 ? turn : contenders.length - 1 - turn
+      const i = (place + round) % contenders.length
       const contender = contenders[i]
       if (contender !== undefined) measured[i]?.push(await measure(contender))
     }
