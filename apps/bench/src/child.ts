@@ -1,5 +1,5 @@
 /** Runs a server in a child process, which reports its address when it listens. */
-import { flags } from "@model-gateway/gateway/Memory"
+import * as NodeFlags from "@model-gateway/server/NodeFlags"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { basename } from "node:path"
@@ -37,7 +37,8 @@ export interface Options {
 const reportsUsage = new URL("./usageReport.js", import.meta.url).href
 
 /** The flags of Node: a gateway has those that `serve` chooses. */
-const flagsOf = (module: string): ReadonlyArray<string> => (basename(module) === "gateway.js" ? flags() : [])
+const flagsOf = (module: string): ReadonlyArray<string> =>
+  basename(module) === "gateway.js" ? NodeFlags.serving() : []
 
 /** `module` is a compiled file in the folder, for example `./client/peer.js`. */
 export const start = async (

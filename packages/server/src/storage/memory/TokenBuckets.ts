@@ -59,9 +59,8 @@ export const make = (options?: Options): TokenBuckets => {
     const kind = colon < 0 ? key : key.slice(0, colon)
     const known = kinds.get(kind)
     if (known !== undefined) return known
-    const made = LruMap.make<string, Bucket>(capacity)
-    kinds.set(kind, made)
-    return made
+    kinds.set(kind, LruMap.make<string, Bucket>(capacity))
+    return bucketsOf(key)
   }
 
   return {
