@@ -138,7 +138,7 @@ export const make = Effect.gen(function* () {
         workspaceId: event.workspace_id,
         body: () => {
           const { id, type, workspace_id, ...rest } = event
-          // `readOf` looks for the workspace in the head of the text, so it comes before long fields.
+          // `readOf` looks for the workspace in the head of the text, so it precedes long fields.
           const head = { id, type, workspace_id }
           const written: Event = { ...head, ...rest, created_at: now, duration_ms: Math.max(0, now - event.started_at) }
           return JSON.stringify(written)

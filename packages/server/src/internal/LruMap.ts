@@ -8,8 +8,8 @@
  * `docs/extend/bounds.md` has the capacity of each such map.
  *
  * It relies on `Map` keeping insertion order: using an entry moves it to the end, so the first
- * entry is the one to evict. The newest entry is not moved: V8 makes a table anew when the only
- * entry of a map is deleted.
+ * entry is the one to evict. The newest entry is not moved: when the only entry of a `Map` is
+ * deleted, V8 allocates a smaller table.
  */
 
 /** A bounded map. Every operation but `deleteWhere` takes constant time. */

@@ -238,11 +238,21 @@ export const make = Effect.fnUntraced(function* (options: Options) {
         Effect.onError(() => Effect.ignore(onCommitFailure(connection)))
       )
     )
-  /** Fails, after it has rolled back what `use` could not. */
-  const failed = (error: SqlError) =>
-    writer.isTransaction
-      ? lend((connection) => Effect.andThen(Effect.ignore(onCommitFailure(connection)), Effect.fail(error)))
-      : Effect.fail(error)
+  const around = wrapLocal ?? ((_, statement) => statement())
+  /**
+   * Fails, after it has rolled back the transaction that the error left open. At once, because
+   * nobody has the connection: another fiber could begin a transaction in it otherwise.
+   */
+  const failed = (error: SqlError) => {
+    if (writer.isTransaction) {
+      try {
+        around("ROLLBACK", () => writer.exec("ROLLBACK"))
+      } catch {
+        return lend((connection) => Effect.andThen(Effect.ignore(onCommitFailure(connection)), Effect.fail(error)))
+      }
+    }
+    return Effect.fail(error)
+  }
   const transactions = yield* SqliteTransactions.make(client, {
     database: writer,
     // It is synchronous, so it need not wait for its turn unless a transaction is open.
@@ -254,7 +264,7 @@ export const make = Effect.fnUntraced(function* (options: Options) {
               isLock ? Effect.andThen(SqliteConnection.pause(0), inTurn(use)) : failed(error)
             )
       ),
-    around: wrapLocal ?? ((_, statement) => statement())
+    around
   })
   return Context.make(SqlClient.SqlClient, client).pipe(
     Context.add(Transactions, transactions),

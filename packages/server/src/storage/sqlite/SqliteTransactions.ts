@@ -150,32 +150,17 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
     return true
   }
 
-  /** Rolls back the transaction that an error has left open. */
-  const rollBackOpen = () => {
-    if (!database.isTransaction) return
-    try {
-      rollback.change({})
-    } catch {
-      // The error that is thrown already says more. The writer rolls it back before its next use.
-    }
-  }
-
   /**
    * Runs `body` in a transaction, which is committed if it returns true. Returns what it returned.
    */
   const transaction = (body: () => boolean): boolean => {
     begin.change({})
-    try {
-      forgetCollected()
-      const isDone = body()
-      if (isDone) writeCollected()
-      const end = isDone ? commit : rollback
-      end.change({})
-      return isDone
-    } catch (error) {
-      rollBackOpen()
-      throw error
-    }
+    forgetCollected()
+    const isDone = body()
+    if (isDone) writeCollected()
+    const end = isDone ? commit : rollback
+    end.change({})
+    return isDone
   }
 
   const enqueue = yield* Batches.make<Item>((take) =>
