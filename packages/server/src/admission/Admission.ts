@@ -68,6 +68,8 @@ export interface PaidRequest<A> {
   readonly status?: number | undefined
   /** Encodes the body of a success in wire format. */
   readonly encode: (answer: A) => string
+  /** What is stored of it for its idempotency key. Default: the whole body. */
+  readonly abridged?: IdempotentRequest.Abridged<A> | undefined
   /** The request's tracing metadata, for its event. */
   readonly trace: TraceMetadata | undefined
   /** The end user whom the request names, for its event and its entry in the request log. */

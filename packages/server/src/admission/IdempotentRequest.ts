@@ -1,9 +1,9 @@
 /** Answers a request with an `Idempotency-Key` once, and repeats the stored answer after that. */
 import type { BadRequest } from "@model-gateway/core/GatewayError"
-import { Effect } from "effect"
+import { type Context, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { SqlClient } from "effect/sql/SqlClient"
-import { currentCaller } from "../access/Caller.ts"
+import { callerOf } from "../access/Caller.ts"
 import { logAndContinue, orUnavailable } from "../http/Failures.ts"
 import { inTransaction } from "../http/InTransaction.ts"
 import { invalid } from "../internal/Issues.ts"
@@ -11,6 +11,14 @@ import { KeyTaken } from "../accounting/LedgerStore.ts"
 import type { AnswerToStore } from "../accounting/Reservation.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import * as Idempotency from "./Idempotency.ts"
+
+/** What is stored of an answer that repeats parts of its request. */
+export interface Abridged<A> {
+  /** The body without these parts. */
+  readonly encode: (answer: A) => string
+  /** Makes the body in wire format of the stored one and the repeated request. */
+  readonly complete: (body: string) => string
+}
 
 /** Options of {@link once}. */
 export interface OnceOptions<A> {
@@ -32,6 +40,8 @@ export interface OnceOptions<A> {
    * is, because it contains a secret. Default: it is in wire format.
    */
   readonly restore?: ((encoded: string) => Effect.Effect<string, BadRequest>) | undefined
+  /** Default: the whole body is stored. */
+  readonly abridged?: Abridged<A> | undefined
 }
 
 /**
@@ -62,13 +72,24 @@ const toAnswer = <A>({ encode, status = 200 }: OnceOptions<A>, value: A): Idempo
   body: encode(value)
 })
 
+const toStored = <A>({ abridged, status = 200 }: OnceOptions<A>, value: A): Idempotency.Answer | undefined =>
+  abridged && { status, headers: {}, body: abridged.encode(value), isAbridged: true }
+
 const respond = <A>(
   { restore = Effect.succeed }: OnceOptions<A>,
   { body, headers, status }: Idempotency.Answer
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, BadRequest> =>
-  Effect.map(restore(body), (text) =>
+  Effect.mapEager(restore(body), (text) =>
     HttpServerResponse.text(text, { status, headers, contentType: "application/json" })
   )
+
+/** The response to a repeated request. */
+const replay = <A>(options: OnceOptions<A>, answer: Idempotency.Answer) => {
+  const { abridged } = options
+  const whole =
+    answer.isAbridged === true && abridged !== undefined ? { ...answer, body: abridged.complete(answer.body) } : answer
+  return Effect.map(respond(options, whole), HttpServerResponse.setHeader("idempotent-replayed", "true"))
+}
 
 const withoutKey = <A, E, R>(options: OnceOptions<A>, work: Work<A, E, R>) =>
   Effect.flatMap(work(keepNothing), (value) => respond(options, toAnswer(options, value)))
@@ -85,11 +106,12 @@ interface KeyedRequest<A, E, R> {
   readonly heldWork?: HeldWork<A, E, R>
 }
 
-const answerKeyed = Effect.fnUntraced(function* <A, E, R>(
+const answerKeyed = Effect.fnUntracedEager(function* <A, E, R>(
+  context: Context.Context<never>,
   { heldWork, idempotency, idempotencyKey, options, work }: KeyedRequest<A, E, R>,
   restore: Restore
 ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, E | BadRequest, R> {
-  const { ephemeral, key } = yield* currentCaller
+  const { ephemeral, key } = yield* callerOf(context)
   const request = {
     scope: ephemeral?.hash ?? key.hash,
     keyHash: key.hash,
@@ -99,7 +121,7 @@ const answerKeyed = Effect.fnUntraced(function* <A, E, R>(
   const run = <E1>(claim: Idempotency.Claim, work: Work<A, E1, R>) => {
     // A large answer is encoded once, for the response and for storage.
     let kept: Idempotency.Answer | undefined
-    const packed = (value: A) => Idempotency.pack((kept = toAnswer(options, value)))
+    const packed = (value: A) => Idempotency.pack(toStored(options, value) ?? (kept = toAnswer(options, value)))
     const done = work({
       row: (value) => Effect.map(packed(value), claim.row),
       store: (value) => Effect.flatMap(packed(value), claim.complete)
@@ -113,11 +135,7 @@ const answerKeyed = Effect.fnUntraced(function* <A, E, R>(
     idempotency.begin(request).pipe(
       orUnavailable,
       Effect.catchTag("IdempotencyConflict", conflicting),
-      Effect.flatMap((begun) =>
-        begun._tag === "First"
-          ? run(begun.claim, work)
-          : Effect.map(respond(options, begun.answer), HttpServerResponse.setHeader("idempotent-replayed", "true"))
-      )
+      Effect.flatMap((begun) => (begun._tag === "First" ? run(begun.claim, work) : replay(options, begun.answer)))
     )
   if (heldWork === undefined) return yield* claimFirst()
   const hold = yield* Effect.catchTag(idempotency.hold(request), "IdempotencyConflict", conflicting)
@@ -135,7 +153,9 @@ const answerKeyed = Effect.fnUntraced(function* <A, E, R>(
 })
 
 const withKey = <A, E, R>(request: KeyedRequest<A, E, R>) =>
-  Effect.uninterruptibleMask((restore) => answerKeyed(request, restore))
+  Effect.withFiber<HttpServerResponse.HttpServerResponse, E | BadRequest, R>(({ context }) =>
+    Effect.uninterruptibleMask((restore) => answerKeyed(context, request, restore))
+  )
 
 /**
  * Runs the work unless an earlier request with the same `Idempotency-Key` has an answer. That

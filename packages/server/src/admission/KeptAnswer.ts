@@ -1,6 +1,6 @@
 /**
- * A stored answer. Large answers are compressed, because answers repeat the documents of their
- * request.
+ * A stored answer. An abridged one lacks what a repeated request has in its own body, such as the
+ * documents of a rerank. Large answers are compressed.
  */
 import { Effect, Schema } from "effect"
 import { Model } from "effect/schema"
@@ -24,6 +24,7 @@ export class Kept extends Model.Class<Kept>("KeptAnswer")({
   /** The process that has claimed the key. Null: there is an answer. */
   owner: Table.nullable(Schema.String),
   status: Table.nullable(Table.Whole),
+  /** Null if the answer is abridged, or was too large to store. */
   headers: Table.nullable(Schema.fromJsonString(Headers)),
   /** Null if it is compressed, or was too large to store. */
   body: Table.nullable(Schema.String),
@@ -38,6 +39,10 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /**
+   * Whether the body lacks what the request contains. Its headers are not stored. Default: false.
+   */
+  readonly isAbridged?: boolean
 }
 
 /** An answer to store. Its body is text, or bytes if {@link pack} compressed it. */
@@ -74,23 +79,28 @@ const unpack = (packed: Uint8Array) =>
 /** The bytes that storing the answer takes. */
 export const bytesOf = ({ body }: PackedAnswer): number => rowBytes + Buffer.byteLength(body)
 
-/** The answer of a row. Null if it was too large to store. */
+/**
+ * The answer of a row. Null if it was too large to store, which is also how a process of a version
+ * before abridged answers reads one of them.
+ */
 export const answerOf = Effect.fnUntraced(function* (
   { body, headers, packed }: Pick<Kept, "headers" | "body" | "packed">,
   status: number
 ): Effect.fn.Return<Answer | null> {
   const text = packed === null ? body : yield* unpack(packed)
-  return text === null || headers === null ? null : { status, headers, body: text }
+  if (text === null) return null
+  return headers === null ? { status, headers: {}, body: text, isAbridged: true } : { status, headers, body: text }
 })
 
 /**
  * The columns of an answer of at most `maxBytes`. For a larger answer only the status is written.
  */
 export const columnsOf = (answer: PackedAnswer, maxBytes: number) => {
-  const { body, headers, status } = answer
+  const { body, isAbridged, status } = answer
   const bytes = bytesOf(answer)
   if (bytes > maxBytes) return { status, headers: null, body: null, packed: null, bytes: rowBytes }
+  const headers = isAbridged === true ? null : JSON.stringify(answer.headers)
   return typeof body === "string"
-    ? { status, headers: JSON.stringify(headers), body, packed: null, bytes }
-    : { status, headers: JSON.stringify(headers), body: null, packed: body, bytes }
+    ? { status, headers, body, packed: null, bytes }
+    : { status, headers, body: null, packed: body, bytes }
 }

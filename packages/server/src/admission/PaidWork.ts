@@ -89,7 +89,7 @@ export interface Choice<O extends Offer, Request, E> {
 
 /** A request, as its kind of work understands it. */
 export interface Work<O extends Offer, Request, A, E>
-  extends Choice<O, Request, E>, Pick<PaidRequest<A>, "idempotencyKey" | "payload" | "encode"> {}
+  extends Choice<O, Request, E>, Pick<PaidRequest<A>, "idempotencyKey" | "payload" | "encode" | "abridged"> {}
 
 /** A request that is answered when its work is done. */
 export interface ServedWork<O extends Offer, Request, Result, A, E> extends Work<O, Request, A, E> {
@@ -171,9 +171,9 @@ const makeChoice = Effect.fnUntraced(function* <Request, O extends OfferFor<Requ
   const choose = <A, E>(permitted: Permitted<O>, work: Work<O, Request, A, E>) =>
     Effect.mapEager(rank(permitted, work), ({ candidates, quotes }) => {
       const { caller, wanted } = permitted
-      const { encode, idempotencyKey, payload } = work
+      const { abridged, encode, idempotencyKey, payload } = work
       const { model, trace, user } = wanted
-      return { candidates, paid: { caller, model, quotes, idempotencyKey, payload, encode, trace, user } }
+      return { candidates, paid: { caller, model, quotes, idempotencyKey, payload, encode, abridged, trace, user } }
     })
 
   return { permit, requirePayable, rank, choose, ignored }

@@ -5,11 +5,11 @@
  */
 import { GatewayApi } from "@model-gateway/core/GatewayApi"
 import type { BadRequest } from "@model-gateway/core/GatewayError"
-import type * as Rerank from "@model-gateway/core/Rerank"
+import * as Rerank from "@model-gateway/core/Rerank"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { RerankOffer } from "@model-gateway/offers/Offer"
 import { type RerankDocument, type RerankRequest, type RerankResponse, unsupported } from "@model-gateway/offers/Rerank"
-import { Effect } from "effect"
+import { Effect, Schema, Struct } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as PaidWork from "../admission/PaidWork.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
@@ -23,22 +23,36 @@ import * as CohereRerank from "../dialect/CohereRerank.ts"
 const toDocument = (document: typeof Rerank.Document.Type): RerankDocument =>
   typeof document === "string" ? { text: document } : document
 
-const toResponse = (
+/** A response as it is stored for an idempotency key: a repeated request has the documents. */
+const Ranking = Schema.Struct({
+  ...Rerank.Response.fields,
+  results: Schema.Array(Rerank.Result.mapFields(Struct.omit(["document"])))
+})
+
+type Ranking = typeof Ranking.Type
+
+const decodeRanking = Schema.decodeUnknownSync(Schema.fromJsonString(Ranking))
+
+const withDocuments = (ranking: Ranking, documents: ReadonlyArray<RerankDocument>): Rerank.Response => ({
+  ...ranking,
+  results: ranking.results.map(({ index, relevance_score }) => ({
+    index,
+    relevance_score,
+    document: documents[index] ?? {}
+  }))
+})
+
+const toRanking = (
   { model }: typeof Rerank.Request.Type,
-  documents: ReadonlyArray<RerankDocument>,
   { charge, id, offer, result, warnings }: PaidWork.Done<RerankOffer, RerankResponse>,
   cost: MicroCredits.MicroCredits
-): Rerank.Response => {
+): Ranking => {
   const { search_units, total_tokens } = charge.usage
   return {
     id,
     model,
     provider: offer.provider,
-    results: result.results.map(({ index, relevance_score }) => ({
-      index,
-      relevance_score,
-      document: documents[index] ?? {}
-    })),
+    results: result.results,
     usage: {
       ...(search_units === undefined ? {} : { search_units }),
       ...(total_tokens === undefined ? {} : { total_tokens }),
@@ -99,14 +113,19 @@ const make = Effect.gen(function* () {
   const rank = ({ idempotencyKey, identity, request, toBody }: Call) =>
     Effect.flatMap(permit(request), (permitted) => {
       const documents = request.documents.map(toDocument)
+      const encode = (ranking: Ranking) => JSON.stringify(toBody(withDocuments(ranking, documents)))
       return serve(permitted, {
         ...choiceOf(request, documents),
         idempotencyKey,
         payload: Effect.sync(identity),
-        encode: (response: Rerank.Response) => JSON.stringify(toBody(response)),
+        encode,
+        abridged: {
+          encode: (ranking: Ranking) => JSON.stringify(ranking),
+          complete: (body) => encode(decodeRanking(body))
+        },
         input: { documents: documents.length },
         units: documents.length,
-        toAnswer: (done, cost) => toResponse(request, documents, done, cost)
+        toAnswer: (done, cost) => toRanking(request, done, cost)
       })
     })
 

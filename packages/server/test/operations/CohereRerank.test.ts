@@ -402,6 +402,14 @@ it.layer(gateway(tolerant), { excludeTestServices: true })("POST /v2/rerank and 
         expect([answer.status, issuePaths(answer)]).toEqual([400, ["idempotency-key"]])
       }
       expect(yield* charges).toHaveLength(1)
+      const askV1 = { key, headers: { "idempotency-key": "order 8" } }
+      const documents = ["coffee", { title: "green tea", text: "leaves" }]
+      const [one, two] = [
+        yield* post(v1, { ...asCohere, documents, return_documents: true }, askV1),
+        yield* post(v1, { ...asCohere, documents, return_documents: true }, askV1)
+      ]
+      expect(one.text).toContain('"title":"green tea"')
+      expect([two.text, two.headers["idempotent-replayed"]]).toEqual([one.text, "true"])
     })
   )
 

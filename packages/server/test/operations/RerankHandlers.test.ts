@@ -3,6 +3,7 @@ import { Response as KeyResponse } from "@model-gateway/core/CurrentKey"
 import { InvalidRequest, Overloaded, ProviderError } from "@model-gateway/offers/ProviderError"
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { connect } from "node:net"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import { GuardrailStore } from "../../src/access/GuardrailStore.ts"
@@ -302,6 +303,38 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
       const other = yield* post(path, { ...request, query: "coffee" }, { key, headers })
       expect([other.status, issuePaths(other)]).toEqual([400, ["idempotency-key"]])
       expect(yield* usageOf(hash)).toHaveLength(1)
+    })
+  )
+
+  it.effect("stores an answer for its idempotency key without the documents, which the repeated request has", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { hash, key } = yield* newKey()
+      const ask = { key, headers: { "idempotency-key": "abridged" } }
+      const body = { ...request, documents: [...request.documents, { text: 'tea, greener \u2028 "tea"' }], top_n: 3 }
+      const first = yield* post(path, body, ask)
+      const [stored] = yield* sql<{
+        headers: null
+        body: string
+      }>`SELECT headers, body FROM idempotency WHERE scope = ${hash}`
+      expect(decode(first.text).results).toHaveLength(3)
+      expect(stored).toMatchObject({ headers: null })
+      expect(stored?.body).toContain('"results":[{"index":')
+      expect(stored?.body).not.toMatch(/document|tea/)
+      const second = yield* post(path, body, ask)
+      expect([second.text, second.headers["idempotent-replayed"]]).toEqual([first.text, "true"])
+    })
+  )
+
+  it.effect("repeats an answer that the version before has stored with its documents", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { hash, key } = yield* newKey()
+      const ask = { key, headers: { "idempotency-key": "whole" } }
+      const { text } = yield* post(path, request, ask)
+      yield* sql`UPDATE idempotency SET headers = '{}', body = ${text} WHERE scope = ${hash}`
+      const again = yield* post(path, request, ask)
+      expect([again.text, again.headers["idempotent-replayed"]]).toEqual([text, "true"])
     })
   )
 

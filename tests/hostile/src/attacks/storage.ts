@@ -1,5 +1,5 @@
 /** What one caller or another process can do to the shared storage. */
-import { randomBytes } from "node:crypto"
+import { randomBytes, randomInt } from "node:crypto"
 import { existsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -116,18 +116,21 @@ const databaseSize = (dataDir: string): number =>
 
 const keptAnswers: Attack = {
   name: "kept-answers",
-  title: "150 reranks of 7.7 MiB with an Idempotency-Key each",
-  bound: "the database grows by at most 256 MiB",
+  title: "600 reranks of 10,000 documents with an Idempotency-Key each, of whose answers 2 MiB are kept",
+  bound: "the database grows by at most 26 MiB",
   seconds: 120,
-  run: async ({ gateway }) => {
+  settings: { KEPT_ANSWERS_PER_KEY: "2 MiB" },
+  run: async ({ gateway, manage }) => {
+    await manage("POST", `/workspaces/${gateway.workspace}/credits`, { amount: 1000 })
     const before = databaseSize(gateway.dataDir)
-    const documents = Array.from({ length: 8 }, () => randomBytes(738_000).toString("base64"))
+    // Each has its own score, so that the answer is large although it is stored without documents.
+    const documents = Array.from({ length: 10_000 }, () => `tea ${randomBytes(randomInt(200)).toString("base64")}`)
     const body = Buffer.from(JSON.stringify({ model: "sandbox/bm25", query: "tea", documents }))
     let largest = 0
     let sent = 0
     const lane = async () => {
       const answers = []
-      while (sent < 150) {
+      while (sent < 600) {
         const headers = { ...json, "idempotency-key": `kept-${sent++}` }
         answers.push(
           await ask(gateway.origin, { method: "POST", path: "/api/v1/rerank", key: gateway.apiKey, headers, body })
@@ -142,7 +145,7 @@ const keptAnswers: Attack = {
       figure: `${(body.length / mebibyte).toFixed(1)} MiB each: ${statusesOf(answers)}; the database grew by ${grown.toFixed(0)} MiB`,
       problems: [
         ...problemsOf(answers, [200, 429, 503]),
-        ...(grown > 256 ? [`the database grew by ${grown.toFixed(0)} MiB`] : [])
+        ...(grown > 26 ? [`the database grew by ${grown.toFixed(0)} MiB`] : [])
       ]
     }
   }
