@@ -128,15 +128,23 @@ export class Idempotency extends Context.Service<
   }
 >()("@model-gateway/server/admission/Idempotency") {}
 
-/** Lengths keep different splits of the same bytes apart. */
-const withLength = (part: string | Uint8Array): ReadonlyArray<Uint8Array> => {
-  const bytes = typeof part === "string" ? Buffer.from(part) : part
-  return [Buffer.from(`${bytes.byteLength}:`), bytes]
-}
+const isText = (part: string | Uint8Array): part is string => typeof part === "string"
 
-/** The fingerprint of a request: its operation, then its body or the parts of it. */
-export const fingerprintOf = (...parts: ReadonlyArray<string | Uint8Array>): string =>
-  hash("sha256", Buffer.concat(parts.flatMap(withLength)), "hex")
+/**
+ * The fingerprint of a request: its operation, then its body or the parts of it. Lengths keep
+ * different splits of the same bytes apart. Node hashes a text faster than the bytes of it.
+ */
+export const fingerprintOf = (...parts: ReadonlyArray<string | Uint8Array>): string => {
+  const hashed = parts.every(isText)
+    ? parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join("")
+    : Buffer.concat(
+        parts.flatMap((part) => {
+          const bytes = isText(part) ? Buffer.from(part) : part
+          return [Buffer.from(`${bytes.byteLength}:`), bytes]
+        })
+      )
+  return hash("sha256", hashed, "hex")
+}
 
 /** Whether an answer with this status is stored: a retry would get the same answer. */
 export const keeps = (status: number): boolean =>
@@ -154,6 +162,7 @@ const tooLarge =
   "the answer to this Idempotency-Key was too large to be kept; the request was done, and charged, once. Send another key to do it again"
 
 interface Slot {
+  readonly name: string
   readonly fingerprint: string
   /** Completes when the database has decided whether the request gets the key. */
   readonly asked: Deferred.Deferred<void>
@@ -162,7 +171,8 @@ interface Slot {
   claimed: boolean
 }
 
-const newSlot = ({ fingerprint }: IdempotentRequest): Slot => ({
+const newSlot = (name: string, { fingerprint }: IdempotentRequest): Slot => ({
+  name,
   fingerprint,
   asked: Deferred.makeUnsafe(),
   ended: Deferred.makeUnsafe(),
@@ -190,15 +200,19 @@ export const make = Effect.gen(function* () {
 
   const nameOf = ({ key, scope }: IdempotentRequest) => `${scope} ${key}`
 
-  const freeUnsafe = (request: IdempotentRequest) => {
-    const slot = slots.get(nameOf(request))
-    if (slot === undefined) return
-    slots.delete(nameOf(request))
+  const occupy = (name: string, request: IdempotentRequest): Slot => {
+    const slot = newSlot(name, request)
+    slots.set(name, slot)
+    return slot
+  }
+
+  const freeUnsafe = (slot: Slot) => {
+    if (slots.get(slot.name) === slot) slots.delete(slot.name)
     Deferred.doneUnsafe(slot.asked, Exit.void)
     Deferred.doneUnsafe(slot.ended, Exit.void)
   }
 
-  const free = (request: IdempotentRequest) => Effect.sync(() => freeUnsafe(request))
+  const free = (slot: Slot) => Effect.sync(() => freeUnsafe(slot))
 
   const drop = ({ key, scope }: IdempotentRequest) => Effect.asVoid(deleteClaim(scope, key, owner.id))
 
@@ -217,10 +231,10 @@ export const make = Effect.gen(function* () {
         unconfirmed.delete(name)
         // A request that has claimed the key ends the claim itself.
         if (slots.has(name)) return Effect.void
-        slots.set(name, newSlot(request))
+        const slot = occupy(name, request)
         return drop(request).pipe(
           Effect.onError(() => Effect.sync(() => unconfirmed.set(name, request))),
-          Effect.ensuring(free(request))
+          Effect.ensuring(free(slot))
         )
       },
       { discard: true }
@@ -247,14 +261,12 @@ export const make = Effect.gen(function* () {
     })
 
   /** The database has decided that the request has the key. */
-  const claimed = (request: IdempotentRequest) => {
-    const slot = slots.get(nameOf(request))
-    if (slot === undefined) return
+  const claimed = (slot: Slot) => {
     slot.claimed = true
     Deferred.doneUnsafe(slot.asked, Exit.void)
   }
 
-  const claimOf = (request: IdempotentRequest): Claim => {
+  const claimOf = (request: IdempotentRequest, slot: Slot): Claim => {
     const { key, scope } = request
     const row = (answer: KeptAnswer.PackedAnswer): AnswerToStore => {
       const { keyHash } = request
@@ -262,7 +274,7 @@ export const make = Effect.gen(function* () {
       const stored = (bytesOfKey: number | undefined) =>
         Effect.sync(() => {
           if (bytesOfKey !== undefined) answers.added(keyHash, columns.bytes, bytesOfKey)
-          freeUnsafe(request)
+          freeUnsafe(slot)
         })
       return { ...columns, scope, key, owner: owner.id, keyHash, stored }
     }
@@ -274,14 +286,14 @@ export const make = Effect.gen(function* () {
         Effect.suspend(() =>
           keeps(answer.status)
             ? Effect.uninterruptible(keep(row(answer)))
-            : Effect.andThen(drop(request), sql.afterCommit(free(request)))
+            : Effect.andThen(drop(request), sql.afterCommit(free(slot)))
         ).pipe(mapSqlError("Idempotency.complete")),
       abandon: Effect.suspend(() =>
         drop(request).pipe(
           mapSqlError("Idempotency.abandon"),
           // Free the key even if its row could not be removed: the next request of this process
           // finds that no request has it and takes it over.
-          Effect.ensuring(free(request)),
+          Effect.ensuring(free(slot)),
           Effect.tapError(() => confirm(request)),
           Effect.uninterruptible
         )
@@ -302,18 +314,18 @@ export const make = Effect.gen(function* () {
   const claimNew = (request: IdempotentRequest, now: number) =>
     ledger.claim(claimRow(request, now), slots.size <= 1 && arrivals.isAlone())
 
-  const claimNow = (request: IdempotentRequest) => {
-    claimed(request)
-    return Begun.First({ claim: claimOf(request) })
+  const claimNow = (request: IdempotentRequest, slot: Slot) => {
+    claimed(slot)
+    return Begun.First({ claim: claimOf(request, slot) })
   }
 
-  const holdOf = (request: IdempotentRequest): Hold => {
-    const claim = claimOf(request)
+  const holdOf = (request: IdempotentRequest, slot: Slot): Hold => {
+    const claim = claimOf(request, slot)
     let state: "unclaimed" | "unknown" | "claimed" = "unclaimed"
     return {
       claim: {
         ...claim,
-        abandon: Effect.suspend(() => (state === "unclaimed" ? free(request) : claim.abandon))
+        abandon: Effect.suspend(() => (state === "unclaimed" ? free(slot) : claim.abandon))
       },
       claiming: (write) =>
         Effect.clockWith((clock) => {
@@ -321,7 +333,7 @@ export const make = Effect.gen(function* () {
           return Effect.matchEffect(write(claimRow(request, clock.currentTimeMillisUnsafe())), {
             onSuccess: (result) => {
               state = "claimed"
-              claimed(request)
+              claimed(slot)
               return Effect.succeed(result)
             },
             onFailure: (error) => {
@@ -342,9 +354,9 @@ export const make = Effect.gen(function* () {
   })
 
   /** Reads the key's row: the result of the request, or undefined to look again. */
-  const contend = Effect.fnUntraced(function* (request: IdempotentRequest) {
+  const contend = Effect.fnUntraced(function* (request: IdempotentRequest, slot: Slot) {
     const now = yield* Clock.currentTimeMillis
-    if (yield* claimNew(request, now)) return claimNow(request)
+    if (yield* claimNew(request, now)) return claimNow(request, slot)
     const [row] =
       yield* sql`SELECT * FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}`
     if (row === undefined) return undefined
@@ -365,7 +377,7 @@ export const make = Effect.gen(function* () {
       yield* Effect.interruptible(Effect.sleep(pollEvery))
       return undefined
     }
-    return (yield* takeOver(request, claimedBy ?? "", now)) ? claimNow(request) : undefined
+    return (yield* takeOver(request, claimedBy ?? "", now)) ? claimNow(request, slot) : undefined
   })
 
   /** Waits for the request of this process that has the key. */
@@ -377,17 +389,16 @@ export const make = Effect.gen(function* () {
   /** Looks at the key once: the result of the request, or undefined to look again. */
   const look = (request: IdempotentRequest) =>
     Effect.suspend(() => {
-      const slot = slots.get(nameOf(request))
-      if (slot === undefined) {
-        slots.set(nameOf(request), newSlot(request))
-        arrivals.add()
-        return contend(request).pipe(
-          Effect.onExit((exit) => (Exit.isSuccess(exit) && exit.value?._tag === "First" ? Effect.void : free(request))),
-          // The claim may have been committed all the same.
-          Effect.tapError((error) => (isSqlError(error) ? confirm(request) : Effect.void))
-        )
-      }
-      return Effect.as(wait(slot, request), undefined)
+      const name = nameOf(request)
+      const other = slots.get(name)
+      if (other !== undefined) return Effect.as(wait(other, request), undefined)
+      const slot = occupy(name, request)
+      arrivals.add()
+      return contend(request, slot).pipe(
+        Effect.onExit((exit) => (Exit.isSuccess(exit) && exit.value?._tag === "First" ? Effect.void : free(slot))),
+        // The claim may have been committed all the same.
+        Effect.tapError((error) => (isSqlError(error) ? confirm(request) : Effect.void))
+      )
     })
 
   const begin = Effect.fnUntraced(
@@ -403,15 +414,16 @@ export const make = Effect.gen(function* () {
 
   const hold = (request: IdempotentRequest): Effect.Effect<Hold, IdempotencyConflict> =>
     Effect.suspend(() => {
-      const slot = slots.get(nameOf(request))
-      if (slot !== undefined) return Effect.flatMap(wait(slot, request), () => hold(request))
-      slots.set(nameOf(request), newSlot(request))
-      return Effect.succeed(holdOf(request))
+      const name = nameOf(request)
+      const other = slots.get(name)
+      return other === undefined
+        ? Effect.succeed(holdOf(request, occupy(name, request)))
+        : Effect.flatMap(wait(other, request), () => hold(request))
     })
 
   return Idempotency.of({
     begin,
-    hold: (request) => Effect.uninterruptible(hold(request)),
+    hold,
     isUsed: ({ key, scope }) =>
       sql`SELECT 1 FROM idempotency WHERE scope = ${scope} AND idempotency_key = ${key}`.pipe(
         Effect.map((rows) => rows.length > 0),
