@@ -168,7 +168,8 @@ interface Slot {
   readonly asked: Deferred.Deferred<void>
   /** Completes when the request has ended its claim. */
   readonly ended: Deferred.Deferred<void>
-  claimed: boolean
+  /** Whether the row of the claim is in the database. */
+  state: "unclaimed" | "unknown" | "claimed"
 }
 
 const newSlot = (name: string, { fingerprint }: IdempotentRequest): Slot => ({
@@ -176,7 +177,7 @@ const newSlot = (name: string, { fingerprint }: IdempotentRequest): Slot => ({
   fingerprint,
   asked: Deferred.makeUnsafe(),
   ended: Deferred.makeUnsafe(),
-  claimed: false
+  state: "unclaimed"
 })
 
 /** Makes the service over the database in the context. */
@@ -262,44 +263,43 @@ export const make = Effect.gen(function* () {
 
   /** The database has decided that the request has the key. */
   const claimed = (slot: Slot) => {
-    slot.claimed = true
+    slot.state = "claimed"
     Deferred.doneUnsafe(slot.asked, Exit.void)
   }
 
-  const claimOf = (request: IdempotentRequest, slot: Slot): Claim => {
-    const { key, scope } = request
-    const row = (answer: KeptAnswer.PackedAnswer): AnswerToStore => {
-      const { keyHash } = request
-      const columns = KeptAnswer.columnsOf(answer, bounds.perKey)
-      const stored = (bytesOfKey: number | undefined) =>
-        Effect.sync(() => {
-          if (bytesOfKey !== undefined) answers.added(keyHash, columns.bytes, bytesOfKey)
-          freeUnsafe(slot)
-        })
-      return { ...columns, scope, key, owner: owner.id, keyHash, stored }
-    }
-    const keep = (answer: AnswerToStore) =>
-      Effect.flatMap(ledger.keep(answer), (bytesOfKey) => sql.afterCommit(answer.stored(bytesOfKey)))
-    return {
-      row,
-      complete: (answer) =>
-        Effect.suspend(() =>
-          keeps(answer.status)
-            ? Effect.uninterruptible(keep(row(answer)))
-            : Effect.andThen(drop(request), sql.afterCommit(free(slot)))
-        ).pipe(mapSqlError("Idempotency.complete")),
-      abandon: Effect.suspend(() =>
-        drop(request).pipe(
-          mapSqlError("Idempotency.abandon"),
-          // Free the key even if its row could not be removed: the next request of this process
-          // finds that no request has it and takes it over.
-          Effect.ensuring(free(slot)),
-          Effect.tapError(() => confirm(request)),
-          Effect.uninterruptible
-        )
-      )
-    }
+  const rowOf = ({ key, keyHash, scope }: IdempotentRequest, slot: Slot, answer: KeptAnswer.PackedAnswer) => {
+    const columns = KeptAnswer.columnsOf(answer, bounds.perKey)
+    const stored = (bytesOfKey: number | undefined) =>
+      Effect.sync(() => {
+        if (bytesOfKey !== undefined) answers.added(keyHash, columns.bytes, bytesOfKey)
+        freeUnsafe(slot)
+      })
+    return { ...columns, scope, key, owner: owner.id, keyHash, stored }
   }
+
+  const keep = (answer: AnswerToStore) =>
+    Effect.flatMap(ledger.keep(answer), (bytesOfKey) => sql.afterCommit(answer.stored(bytesOfKey)))
+
+  const release = (request: IdempotentRequest, slot: Slot) =>
+    drop(request).pipe(
+      mapSqlError("Idempotency.abandon"),
+      // Free the key even if its row could not be removed: the next request of this process
+      // finds that no request has it and takes it over.
+      Effect.ensuring(free(slot)),
+      Effect.tapError(() => confirm(request)),
+      Effect.uninterruptible
+    )
+
+  const claimOf = (request: IdempotentRequest, slot: Slot): Claim => ({
+    row: (answer) => rowOf(request, slot, answer),
+    complete: (answer) =>
+      Effect.suspend(() =>
+        keeps(answer.status)
+          ? Effect.uninterruptible(keep(rowOf(request, slot, answer)))
+          : Effect.andThen(drop(request), sql.afterCommit(free(slot)))
+      ).pipe(mapSqlError("Idempotency.complete")),
+    abandon: Effect.suspend(() => (slot.state === "unclaimed" ? free(slot) : release(request, slot)))
+  })
 
   const claimRow = ({ fingerprint, key, keyHash, scope }: IdempotentRequest, now: number): ClaimRow => ({
     scope,
@@ -319,32 +319,24 @@ export const make = Effect.gen(function* () {
     return Begun.First({ claim: claimOf(request, slot) })
   }
 
-  const holdOf = (request: IdempotentRequest, slot: Slot): Hold => {
-    const claim = claimOf(request, slot)
-    let state: "unclaimed" | "unknown" | "claimed" = "unclaimed"
-    return {
-      claim: {
-        ...claim,
-        abandon: Effect.suspend(() => (state === "unclaimed" ? free(slot) : claim.abandon))
-      },
-      claiming: (write) =>
-        Effect.clockWith((clock) => {
-          state = "unknown"
-          return Effect.matchEffect(write(claimRow(request, clock.currentTimeMillisUnsafe())), {
-            onSuccess: (result) => {
-              state = "claimed"
-              claimed(slot)
-              return Effect.succeed(result)
-            },
-            onFailure: (error) => {
-              if (!(error instanceof StorageError)) state = "unclaimed"
-              return Effect.fail(error)
-            }
-          })
-        }),
-      isClaimed: () => state === "claimed"
-    }
-  }
+  const holdOf = (request: IdempotentRequest, slot: Slot): Hold => ({
+    claim: claimOf(request, slot),
+    claiming: (write) =>
+      Effect.clockWith((clock) => {
+        slot.state = "unknown"
+        return Effect.matchEffect(write(claimRow(request, clock.currentTimeMillisUnsafe())), {
+          onSuccess: (result) => {
+            claimed(slot)
+            return Effect.succeed(result)
+          },
+          onFailure: (error) => {
+            if (!(error instanceof StorageError)) slot.state = "unclaimed"
+            return Effect.fail(error)
+          }
+        })
+      }),
+    isClaimed: () => slot.state === "claimed"
+  })
 
   const takeOver = Effect.fnUntraced(function* ({ key, scope }: IdempotentRequest, from: string, now: number) {
     const rows =
@@ -382,7 +374,7 @@ export const make = Effect.gen(function* () {
 
   /** Waits for the request of this process that has the key. */
   const wait = (slot: Slot, { fingerprint }: IdempotentRequest) => {
-    if (!slot.claimed) return Effect.interruptible(Deferred.await(slot.asked))
+    if (slot.state !== "claimed") return Effect.interruptible(Deferred.await(slot.asked))
     return slot.fingerprint === fingerprint ? Effect.interruptible(Deferred.await(slot.ended)) : conflict(otherBody)
   }
 

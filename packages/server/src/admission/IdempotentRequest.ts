@@ -116,7 +116,8 @@ const answerKeyed = Effect.fnUntracedEager(function* <A, E, R>(
     scope: ephemeral?.hash ?? key.hash,
     keyHash: key.hash,
     key: idempotencyKey,
-    fingerprint: Idempotency.fingerprintOf(options.operation, ...(yield* options.payload))
+    // A generator keeps the value that it was resumed with, here until the answer: not the whole payload.
+    fingerprint: yield* Effect.map(options.payload, (parts) => Idempotency.fingerprintOf(options.operation, ...parts))
   }
   const run = <E1>(claim: Idempotency.Claim, work: Work<A, E1, R>) => {
     // A large answer is encoded once, for the response and for storage.
