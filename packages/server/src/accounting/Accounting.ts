@@ -50,6 +50,7 @@ import {
   type Written
 } from "./LedgerStore.ts"
 import * as Page from "../storage/sql/Page.ts"
+import { afterCommit } from "../storage/sql/Transactions.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
 import { fromSql, mapSqlError, type StorageError } from "../storage/sql/StorageError.ts"
 import * as Credits from "./Credits.ts"
@@ -300,7 +301,7 @@ export const make = Effect.gen(function* () {
     })
     return answer === undefined
       ? done
-      : Effect.tap(done, ({ bytesOfKey }) => sql.afterCommit(answer.stored(bytesOfKey)))
+      : Effect.tap(done, ({ bytesOfKey }) => afterCommit(sql, () => answer.stored(bytesOfKey)))
   }
 
   const ended = (id: string): undefined => void underWay.delete(id)

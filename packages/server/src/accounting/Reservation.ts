@@ -1,6 +1,5 @@
 /** The requests and responses of accounting for one paid request. */
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
-import type { Effect } from "effect"
 import { type NewReservation, type Reservation, type Result, storable } from "./Ledger.ts"
 import type { AnswerRow, End } from "./LedgerStore.ts"
 
@@ -65,7 +64,7 @@ export interface AnswerToStore extends AnswerRow {
    * Runs after the commit, with all stored bytes of the API key, or undefined if the answer was not
    * stored.
    */
-  readonly stored: (bytesOfKey: number | undefined) => Effect.Effect<void>
+  readonly stored: (bytesOfKey: number | undefined) => void
 }
 
 /** What is written in the transaction that ends a request; see `LedgerStore.End`. */

@@ -18,7 +18,7 @@ import { hash } from "node:crypto"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
 import * as Background from "../internal/Background.ts"
 import * as EventLoopTurn from "../internal/EventLoopTurn.ts"
-import { Transactions } from "../storage/sql/Transactions.ts"
+import { afterCommit, Transactions } from "../storage/sql/Transactions.ts"
 import { type ClaimRow, LedgerStore } from "../accounting/LedgerStore.ts"
 import type { AnswerToStore } from "../accounting/Reservation.ts"
 import { ProcessInstance } from "../storage/sql/ProcessInstance.ts"
@@ -116,6 +116,8 @@ export class Idempotency extends Context.Service<
      * claim.
      */
     readonly hold: (request: IdempotentRequest) => Effect.Effect<Hold, IdempotencyConflict>
+    /** As {@link hold}, at once. Undefined: another request of this process has the key. */
+    readonly holdNow: (request: IdempotentRequest) => Hold | undefined
     /**
      * Whether an earlier request has used the key, so that there may be an answer. Claims nothing.
      */
@@ -269,16 +271,15 @@ export const make = Effect.gen(function* () {
 
   const rowOf = ({ key, keyHash, scope }: IdempotentRequest, slot: Slot, answer: KeptAnswer.PackedAnswer) => {
     const columns = KeptAnswer.columnsOf(answer, bounds.perKey)
-    const stored = (bytesOfKey: number | undefined) =>
-      Effect.sync(() => {
-        if (bytesOfKey !== undefined) answers.added(keyHash, columns.bytes, bytesOfKey)
-        freeUnsafe(slot)
-      })
+    const stored = (bytesOfKey: number | undefined) => {
+      if (bytesOfKey !== undefined) answers.added(keyHash, columns.bytes, bytesOfKey)
+      freeUnsafe(slot)
+    }
     return { ...columns, scope, key, owner: owner.id, keyHash, stored }
   }
 
   const keep = (answer: AnswerToStore) =>
-    Effect.flatMap(ledger.keep(answer), (bytesOfKey) => sql.afterCommit(answer.stored(bytesOfKey)))
+    Effect.flatMap(ledger.keep(answer), (bytesOfKey) => afterCommit(sql, () => answer.stored(bytesOfKey)))
 
   const release = (request: IdempotentRequest, slot: Slot) =>
     drop(request).pipe(
@@ -296,7 +297,10 @@ export const make = Effect.gen(function* () {
       Effect.suspend(() =>
         keeps(answer.status)
           ? Effect.uninterruptible(keep(rowOf(request, slot, answer)))
-          : Effect.andThen(drop(request), sql.afterCommit(free(slot)))
+          : Effect.andThen(
+              drop(request),
+              afterCommit(sql, () => freeUnsafe(slot))
+            )
       ).pipe(mapSqlError("Idempotency.complete")),
     abandon: Effect.suspend(() => (slot.state === "unclaimed" ? free(slot) : release(request, slot)))
   })
@@ -406,16 +410,15 @@ export const make = Effect.gen(function* () {
 
   const hold = (request: IdempotentRequest): Effect.Effect<Hold, IdempotencyConflict> =>
     Effect.suspend(() => {
-      const name = nameOf(request)
-      const other = slots.get(name)
-      return other === undefined
-        ? Effect.succeed(holdOf(request, occupy(name, request)))
-        : Effect.flatMap(wait(other, request), () => hold(request))
+      const other = slots.get(nameOf(request))
+      if (other !== undefined) return Effect.flatMap(wait(other, request), () => hold(request))
+      return Effect.succeed(holdOf(request, occupy(nameOf(request), request)))
     })
 
   return Idempotency.of({
     begin,
     hold,
+    holdNow: (request) => (slots.has(nameOf(request)) ? undefined : holdOf(request, occupy(nameOf(request), request))),
     isUsed: ({ key, scope }) =>
       sql`SELECT 1 FROM idempotency WHERE scope = ${scope} AND idempotency_key = ${key}`.pipe(
         Effect.map((rows) => rows.length > 0),

@@ -124,7 +124,7 @@ const answerKeyed = Effect.fnUntracedEager(function* <A, E, R>(
     let kept: Idempotency.Answer | undefined
     const packed = (value: A) => Idempotency.pack(toStored(options, value) ?? (kept = toAnswer(options, value)))
     const done = work({
-      row: (value) => Effect.map(packed(value), claim.row),
+      row: (value) => Effect.mapEager(packed(value), claim.row),
       store: (value) => Effect.flatMap(packed(value), claim.complete)
     })
     return Effect.flatMap(
@@ -139,7 +139,9 @@ const answerKeyed = Effect.fnUntracedEager(function* <A, E, R>(
       Effect.flatMap((begun) => (begun._tag === "First" ? run(begun.claim, work) : replay(options, begun.answer)))
     )
   if (heldWork === undefined) return yield* claimFirst()
-  const hold = yield* Effect.catchTag(idempotency.hold(request), "IdempotencyConflict", conflicting)
+  const hold =
+    idempotency.holdNow(request) ??
+    (yield* Effect.catchTag(idempotency.hold(request), "IdempotencyConflict", conflicting))
   return yield* Effect.catch(
     run(hold.claim, (keep) => heldWork(keep, hold)),
     (error) => {

@@ -2,7 +2,7 @@ import { NodeServices } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, FileSystem, Layer, Logger, PlatformError } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { randomBytes } from "node:crypto"
+import { randomBytes, randomInt } from "node:crypto"
 import { form, formHeaders, layerAt, TestGateway } from "../TestGateway.ts"
 import { temporaryFolder } from "../TestStorage.ts"
 import { envelopeOf, post } from "../TestEnvelope.ts"
@@ -95,8 +95,8 @@ it.layer(layer, { excludeTestServices: true })("a full disk", (it) => {
       const rerank = {
         model: "sandbox/bm25:free",
         query: "tea",
-        // Random, so that the answer takes room although it is compressed.
-        documents: Array.from({ length: 20 }, () => randomBytes(4000).toString("base64"))
+        // Each has its own score, so that the answer takes room although it is compressed.
+        documents: Array.from({ length: 5000 }, () => `tea ${randomBytes(randomInt(200)).toString("base64")}`)
       }
       for (let i = 0; i < 20; i++) {
         // Keeping the answer takes room.

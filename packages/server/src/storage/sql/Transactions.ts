@@ -6,7 +6,8 @@
  * (`storage/sqlite/SqliteTransactions.ts`). Postgres itself writes the commits of concurrent
  * connections together.
  */
-import { Context, type Effect, type Exit } from "effect"
+import { Context, Effect, type Exit } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Prepared } from "./Dialect.ts"
@@ -51,6 +52,14 @@ export interface LocalTransactions {
    */
   readonly collect: <Entry>(write: (entries: ReadonlyArray<Entry>) => void) => (entry: Entry) => void
 }
+
+/** Runs `use` after the commit of the caller's transaction, or at once if there is none. */
+export const afterCommit = (sql: SqlClient, use: () => void): Effect.Effect<void> =>
+  Effect.withFiber(({ context }) => {
+    if (Context.getOrUndefined(context, sql.transactionService) !== undefined) return sql.afterCommit(Effect.sync(use))
+    use()
+    return Effect.void
+  })
 
 /** Runs transactions. */
 export class Transactions extends Context.Service<

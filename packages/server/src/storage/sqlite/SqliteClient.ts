@@ -259,9 +259,9 @@ export const make = Effect.fnUntraced(function* (options: Options) {
     exclusively: (use) =>
       Effect.suspend(() =>
         writer.isTransaction
-          ? inTurn(use)
+          ? Effect.uninterruptible(inTurn(use))
           : SqliteConnection.attempt(writer, use, (error, isLock) =>
-              isLock ? Effect.andThen(SqliteConnection.pause(0), inTurn(use)) : failed(error)
+              Effect.uninterruptible(isLock ? Effect.andThen(SqliteConnection.pause(0), inTurn(use)) : failed(error))
             )
       ),
     around

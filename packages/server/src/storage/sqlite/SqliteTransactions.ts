@@ -25,7 +25,8 @@ export interface Writer {
   readonly database: DatabaseSync
   /**
    * Runs `use` when no one else uses the connection, and again while it meets the lock of another
-   * process. If it throws and leaves a transaction open, that is rolled back.
+   * process. If it throws and leaves a transaction open, that is rolled back. It cannot be
+   * interrupted.
    */
   readonly exclusively: <A>(use: () => A) => Effect.Effect<A, SqlError>
   /** Runs a synchronous statement. A test can make it fail. */
@@ -225,15 +226,13 @@ export const make = Effect.fnUntraced(function* (sql: SqlClient, { around, datab
     isAlone: boolean,
     inCallers: (inner: Effect.Effect<A, E | SqlError>) => Effect.Effect<A, E | SqlError>
   ): Effect.Effect<A, E | SqlError> =>
-    Effect.uninterruptible(
-      Effect.withFiber((fiber) =>
-        Context.getOrUndefined(fiber.context, sql.transactionService) === undefined
-          ? isAlone
-            ? alone(body)
-            : inGroup(body)
-          : inCallers(Effect.suspend(() => inCallersTransaction(body)))
+    Effect.withFiber((fiber) => {
+      const hasTransaction = Context.getOrUndefined(fiber.context, sql.transactionService) !== undefined
+      if (isAlone && !hasTransaction) return alone(body)
+      return Effect.uninterruptible(
+        hasTransaction ? inCallers(Effect.suspend(() => inCallersTransaction(body))) : inGroup(body)
       )
-    )
+    })
 
   const service: Transactions["Service"] = {
     run: (body) => Effect.uninterruptible(sql.withTransaction(body)),
