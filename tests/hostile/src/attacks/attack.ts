@@ -88,7 +88,7 @@ export const milliseconds = (time: number): string =>
   time >= 1000 ? `${(time / 1000).toFixed(1)} s` : `${time.toFixed(0)} ms`
 
 export const maxMillisOf = (answers: ReadonlyArray<Answer>): number =>
-  Math.max(0, ...answers.map((answer) => answer.milliseconds))
+  answers.reduce((most, { milliseconds }) => Math.max(most, milliseconds), 0)
 
 /** The problems of responses that may have only these statuses. */
 export const problemsOf = (
