@@ -42,7 +42,6 @@ import { RequestContext } from "../http/RequestContext.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import type { StorageError } from "../storage/sql/StorageError.ts"
 import { FreeModelDays } from "../accounting/FreeModelDays.ts"
-import type { KeyTaken } from "../accounting/LedgerStore.ts"
 import { type Hold, Idempotency } from "./Idempotency.ts"
 import * as IdempotentRequest from "./IdempotentRequest.ts"
 import * as PaymentFailures from "./PaymentFailures.ts"
@@ -198,9 +197,7 @@ const logUser = (id: string, operation: string, user: string): Effect.Effect<voi
 /** Reserves. It may claim the request's idempotency key in the same transaction. */
 type Reserve<E> = (request: ReserveRequest) => Effect.Effect<Reserved, E>
 
-/** Why nothing could be reserved. */
-const refused = (error: InsufficientCredits | StorageError): Effect.Effect<never, PaymentRequired> =>
-  error._tag === "InsufficientCredits" ? Effect.fail(PaymentFailures.paymentRequired(error)) : Effect.die(error)
+const paymentRequired = (error: InsufficientCredits) => Effect.fail(PaymentFailures.paymentRequired(error))
 
 /** Makes admission from the services in the context. */
 export const make = Effect.gen(function* () {
@@ -215,16 +212,16 @@ export const make = Effect.gen(function* () {
       Effect.catchTag("FreeModelDayUsedUp", (error) => Effect.fail(PaymentFailures.freeRequestsUsedUp(error)))
     )
 
-  const reserveOnly = (request: ReserveRequest) => Effect.catch(accounting.reserve(request), refused)
+  const reserveOnly = (request: ReserveRequest) =>
+    accounting.reserve(request).pipe(orUnavailable, Effect.catchTag("InsufficientCredits", paymentRequired))
 
   /** Claims a held idempotency key with the reservation. */
   const claimAndReserve =
     ({ claiming }: Hold) =>
     (request: ReserveRequest) =>
-      Effect.catch(
-        claiming((claim) => accounting.claimAndReserve(claim, request)),
-        (error): Effect.Effect<never, KeyTaken | PaymentRequired> =>
-          error._tag === "KeyTaken" ? Effect.fail(error) : refused(error)
+      claiming((claim) => accounting.claimAndReserve(claim, request)).pipe(
+        orUnavailable,
+        Effect.catchTag("InsufficientCredits", paymentRequired)
       )
 
   /** Counts the free request and reserves the amount, or does neither. */

@@ -174,14 +174,6 @@ interface Slot {
   state: "unclaimed" | "unknown" | "claimed"
 }
 
-const newSlot = (name: string, { fingerprint }: IdempotentRequest): Slot => ({
-  name,
-  fingerprint,
-  asked: Deferred.makeUnsafe(),
-  ended: Deferred.makeUnsafe(),
-  state: "unclaimed"
-})
-
 /** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -203,8 +195,14 @@ export const make = Effect.gen(function* () {
 
   const nameOf = ({ key, scope }: IdempotentRequest) => `${scope} ${key}`
 
-  const occupy = (name: string, request: IdempotentRequest): Slot => {
-    const slot = newSlot(name, request)
+  const occupy = (name: string, { fingerprint }: IdempotentRequest): Slot => {
+    const slot: Slot = {
+      name,
+      fingerprint,
+      asked: Deferred.makeUnsafe(),
+      ended: Deferred.makeUnsafe(),
+      state: "unclaimed"
+    }
     slots.set(name, slot)
     return slot
   }

@@ -116,7 +116,7 @@ const answerKeyed = Effect.fnUntracedEager(function* <A, E, R>(
     scope: ephemeral?.hash ?? key.hash,
     keyHash: key.hash,
     key: idempotencyKey,
-    // This generator keeps what it is resumed with until the answer, so that is not the whole body.
+    // A suspended generator keeps the value that it was resumed with, so it gets no more than this.
     fingerprint: yield* Effect.map(options.payload, (parts) => Idempotency.fingerprintOf(options.operation, ...parts))
   }
   const run = <E1>(claim: Idempotency.Claim, work: Work<A, E1, R>) => {

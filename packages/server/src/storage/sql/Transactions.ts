@@ -53,11 +53,15 @@ export interface LocalTransactions {
   readonly collect: <Entry>(write: (entries: ReadonlyArray<Entry>) => void) => (entry: Entry) => void
 }
 
-/** Runs `use` after the commit of the caller's transaction, or at once if there is none. */
-export const afterCommit = (sql: SqlClient, use: () => void): Effect.Effect<void> =>
+/**
+ * Calls a function when the current transaction has committed, or immediately outside a
+ * transaction. There, it takes fewer effects than `sql.afterCommit`.
+ */
+export const afterCommit = (sql: SqlClient, callback: () => void): Effect.Effect<void> =>
   Effect.withFiber(({ context }) => {
-    if (Context.getOrUndefined(context, sql.transactionService) !== undefined) return sql.afterCommit(Effect.sync(use))
-    use()
+    const transaction = Context.getOrUndefined(context, sql.transactionService)
+    if (transaction !== undefined) return sql.afterCommit(Effect.sync(callback))
+    callback()
     return Effect.void
   })
 
