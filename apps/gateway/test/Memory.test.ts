@@ -15,7 +15,8 @@ describe.skipIf(process.platform !== "linux")("serve", { timeout: 60_000 }, () =
         "--no-allocation-site-pretenuring",
         "--max-semi-space-size=16",
         "--heap-growing-percent=100",
-        "--initial-old-space-size=64"
+        "--initial-old-space-size=64",
+        "--no-memory-reducer"
       ])
     )
     expect(read(gateway, "environ")).toContain("MALLOC_ARENA_MAX=2")
