@@ -41,10 +41,9 @@ const collector = "--expose-gc"
 const noPretenuring = "--no-allocation-site-pretenuring"
 
 /**
- * V8 would collect the whole heap of a process that has little to do. Between two requests, that
- * also discards the compiled code of requests, because no object that it refers to is in use: the
- * next requests take up to three times the CPU time (decision 24). The heap is then collected only
- * when it has grown.
+ * V8 would collect the whole heap of a process that has little to do. While no request is open, that
+ * also discards the code compiled for requests, and the next ones take up to three times the CPU
+ * time (decision 24). With this flag, V8 collects the whole heap only when it has grown.
  */
 const noReducer = "--no-memory-reducer"
 
