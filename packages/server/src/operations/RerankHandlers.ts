@@ -9,7 +9,7 @@ import * as Rerank from "@model-gateway/core/Rerank"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { RerankOffer } from "@model-gateway/offers/Offer"
 import { type RerankDocument, type RerankRequest, type RerankResponse, unsupported } from "@model-gateway/offers/Rerank"
-import { Effect, Schema, Struct } from "effect"
+import { Array, Effect, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as PaidWork from "../admission/PaidWork.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
@@ -23,15 +23,37 @@ import * as CohereRerank from "../dialect/CohereRerank.ts"
 const toDocument = (document: typeof Rerank.Document.Type): RerankDocument =>
   typeof document === "string" ? { text: document } : document
 
-/** A response as it is stored for an idempotency key: a repeated request has the documents. */
-const Ranking = Schema.Struct({
+/** A response without the documents, which are those of the request. */
+type Ranking = Omit<Rerank.Response, "results"> & {
+  readonly results: ReadonlyArray<Omit<typeof Rerank.Result.Type, "document">>
+}
+
+/** A ranking as it is stored for an idempotency key: a column of indexes and one of scores. */
+const Stored = Schema.Struct({
   ...Rerank.Response.fields,
-  results: Schema.Array(Rerank.Result.mapFields(Struct.omit(["document"])))
+  results: Schema.Struct({
+    index: Schema.Array(Rerank.Result.fields.index),
+    relevance_score: Schema.Array(Rerank.Result.fields.relevance_score)
+  })
 })
 
-type Ranking = typeof Ranking.Type
+const toStored = (ranking: Ranking): typeof Stored.Type => ({
+  ...ranking,
+  results: {
+    index: ranking.results.map(({ index }) => index),
+    relevance_score: ranking.results.map(({ relevance_score }) => relevance_score)
+  }
+})
 
-const decodeRanking = Schema.decodeUnknownSync(Schema.fromJsonString(Ranking))
+const ofStored = (stored: typeof Stored.Type): Ranking => ({
+  ...stored,
+  results: Array.zipWith(stored.results.index, stored.results.relevance_score, (index, relevance_score) => ({
+    index,
+    relevance_score
+  }))
+})
+
+const decodeStored = Schema.decodeUnknownSync(Schema.fromJsonString(Stored))
 
 const withDocuments = (ranking: Ranking, documents: ReadonlyArray<RerankDocument>): Rerank.Response => ({
   ...ranking,
@@ -120,8 +142,8 @@ const make = Effect.gen(function* () {
         payload: Effect.sync(identity),
         encode,
         abridged: {
-          encode: (ranking: Ranking) => JSON.stringify(ranking),
-          complete: (body) => encode(decodeRanking(body))
+          encode: (ranking: Ranking) => JSON.stringify(toStored(ranking)),
+          complete: (body) => encode(ofStored(decodeStored(body)))
         },
         input: { documents: documents.length },
         units: documents.length,
