@@ -163,17 +163,6 @@ const otherBody = "this Idempotency-Key was used before with another body"
 const tooLarge =
   "the answer to this Idempotency-Key was too large to be kept; the request was done, and charged, once. Send another key to do it again"
 
-interface Slot {
-  readonly name: string
-  readonly fingerprint: string
-  /** Completes when the database has decided whether the request gets the key. */
-  readonly asked: Deferred.Deferred<void>
-  /** Completes when the request has ended its claim. */
-  readonly ended: Deferred.Deferred<void>
-  /** Whether the row of the claim is in the database. */
-  state: "unclaimed" | "unknown" | "claimed"
-}
-
 /** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -187,30 +176,98 @@ export const make = Effect.gen(function* () {
     `DELETE FROM idempotency WHERE scope = ?1 AND idempotency_key = ?2 AND owner = ?3`
   )
   /**
-   * Keys that a request of this process has claimed or is claiming. Other requests wait here, so
-   * that at most one of them queries the database.
+   * A key that a request of this process has claimed or is claiming. Its functions are made when
+   * they are read: while a request waits for its upstream, it keeps none of them.
    */
+  class Slot implements Hold, Claim {
+    readonly request: IdempotentRequest
+    readonly name: string
+    /** Whether the row of the claim is in the database. */
+    state: "unclaimed" | "unknown" | "claimed" = "unclaimed"
+    /** Made for others that wait: completes when the database has decided who gets the key. */
+    asked: Deferred.Deferred<void> | undefined
+    /** Made for others that wait: completes when the request has ended its claim. */
+    ended: Deferred.Deferred<void> | undefined
+
+    constructor(request: IdempotentRequest) {
+      this.request = request
+      this.name = nameOf(request)
+    }
+
+    get claim() {
+      return this
+    }
+
+    get isClaimed() {
+      return () => this.state === "claimed"
+    }
+
+    get claiming() {
+      return <A, E>(write: (row: ClaimRow) => Effect.Effect<A, E>) =>
+        Effect.clockWith((clock) => {
+          this.state = "unknown"
+          return Effect.matchEffect(write(claimRow(this.request, clock.currentTimeMillisUnsafe())), {
+            onSuccess: (result) => {
+              claimed(this)
+              return Effect.succeed(result)
+            },
+            onFailure: (error) => {
+              if (!(error instanceof StorageError)) this.state = "unclaimed"
+              return Effect.fail(error)
+            }
+          })
+        })
+    }
+
+    get row() {
+      return (answer: KeptAnswer.PackedAnswer) => {
+        const { key, keyHash, scope } = this.request
+        const columns = KeptAnswer.columnsOf(answer, bounds.perKey)
+        const stored = (bytesOfKey: number | undefined) => {
+          if (bytesOfKey !== undefined) answers.added(keyHash, columns.bytes, bytesOfKey)
+          freeUnsafe(this)
+        }
+        return { ...columns, scope, key, owner: owner.id, keyHash, stored }
+      }
+    }
+
+    get complete() {
+      return (answer: KeptAnswer.PackedAnswer) =>
+        Effect.suspend(() =>
+          keeps(answer.status)
+            ? Effect.uninterruptible(keep(this.row(answer)))
+            : Effect.andThen(
+                drop(this.request),
+                afterCommit(sql, () => freeUnsafe(this))
+              )
+        ).pipe(mapSqlError("Idempotency.complete"))
+    }
+
+    get abandon() {
+      return Effect.suspend(() => (this.state === "unclaimed" ? free(this) : release(this)))
+    }
+  }
+
+  /** Other requests wait here, so that at most one of them queries the database. */
   const slots = new Map<string, Slot>()
   const arrivals = EventLoopTurn.arrivals()
 
   const nameOf = ({ key, scope }: IdempotentRequest) => `${scope} ${key}`
 
-  const occupy = (name: string, { fingerprint }: IdempotentRequest): Slot => {
-    const slot: Slot = {
-      name,
-      fingerprint,
-      asked: Deferred.makeUnsafe(),
-      ended: Deferred.makeUnsafe(),
-      state: "unclaimed"
-    }
-    slots.set(name, slot)
+  const occupy = (request: IdempotentRequest): Slot => {
+    const slot = new Slot(request)
+    slots.set(slot.name, slot)
     return slot
+  }
+
+  const complete = (waited: Deferred.Deferred<void> | undefined) => {
+    if (waited !== undefined) Deferred.doneUnsafe(waited, Exit.void)
   }
 
   const freeUnsafe = (slot: Slot) => {
     if (slots.get(slot.name) === slot) slots.delete(slot.name)
-    Deferred.doneUnsafe(slot.asked, Exit.void)
-    Deferred.doneUnsafe(slot.ended, Exit.void)
+    complete(slot.asked)
+    complete(slot.ended)
   }
 
   const free = (slot: Slot) => Effect.sync(() => freeUnsafe(slot))
@@ -232,7 +289,7 @@ export const make = Effect.gen(function* () {
         unconfirmed.delete(name)
         // A request that has claimed the key ends the claim itself.
         if (slots.has(name)) return Effect.void
-        const slot = occupy(name, request)
+        const slot = occupy(request)
         return drop(request).pipe(
           Effect.onError(() => Effect.sync(() => unconfirmed.set(name, request))),
           Effect.ensuring(free(slot))
@@ -264,44 +321,21 @@ export const make = Effect.gen(function* () {
   /** The database has decided that the request has the key. */
   const claimed = (slot: Slot) => {
     slot.state = "claimed"
-    Deferred.doneUnsafe(slot.asked, Exit.void)
-  }
-
-  const rowOf = ({ key, keyHash, scope }: IdempotentRequest, slot: Slot, answer: KeptAnswer.PackedAnswer) => {
-    const columns = KeptAnswer.columnsOf(answer, bounds.perKey)
-    const stored = (bytesOfKey: number | undefined) => {
-      if (bytesOfKey !== undefined) answers.added(keyHash, columns.bytes, bytesOfKey)
-      freeUnsafe(slot)
-    }
-    return { ...columns, scope, key, owner: owner.id, keyHash, stored }
+    complete(slot.asked)
   }
 
   const keep = (answer: AnswerToStore) =>
     Effect.flatMap(ledger.keep(answer), (bytesOfKey) => afterCommit(sql, () => answer.stored(bytesOfKey)))
 
-  const release = (request: IdempotentRequest, slot: Slot) =>
-    drop(request).pipe(
+  const release = (slot: Slot) =>
+    drop(slot.request).pipe(
       mapSqlError("Idempotency.abandon"),
       // Free the key even if its row could not be removed: the next request of this process
       // finds that no request has it and takes it over.
       Effect.ensuring(free(slot)),
-      Effect.tapError(() => confirm(request)),
+      Effect.tapError(() => confirm(slot.request)),
       Effect.uninterruptible
     )
-
-  const claimOf = (request: IdempotentRequest, slot: Slot): Claim => ({
-    row: (answer) => rowOf(request, slot, answer),
-    complete: (answer) =>
-      Effect.suspend(() =>
-        keeps(answer.status)
-          ? Effect.uninterruptible(keep(rowOf(request, slot, answer)))
-          : Effect.andThen(
-              drop(request),
-              afterCommit(sql, () => freeUnsafe(slot))
-            )
-      ).pipe(mapSqlError("Idempotency.complete")),
-    abandon: Effect.suspend(() => (slot.state === "unclaimed" ? free(slot) : release(request, slot)))
-  })
 
   const claimRow = ({ fingerprint, key, keyHash, scope }: IdempotentRequest, now: number): ClaimRow => ({
     scope,
@@ -316,29 +350,10 @@ export const make = Effect.gen(function* () {
   const claimNew = (request: IdempotentRequest, now: number) =>
     ledger.claim(claimRow(request, now), slots.size <= 1 && arrivals.isAlone())
 
-  const claimNow = (request: IdempotentRequest, slot: Slot) => {
+  const claimNow = (slot: Slot) => {
     claimed(slot)
-    return Begun.First({ claim: claimOf(request, slot) })
+    return Begun.First({ claim: slot })
   }
-
-  const holdOf = (request: IdempotentRequest, slot: Slot): Hold => ({
-    claim: claimOf(request, slot),
-    claiming: (write) =>
-      Effect.clockWith((clock) => {
-        slot.state = "unknown"
-        return Effect.matchEffect(write(claimRow(request, clock.currentTimeMillisUnsafe())), {
-          onSuccess: (result) => {
-            claimed(slot)
-            return Effect.succeed(result)
-          },
-          onFailure: (error) => {
-            if (!(error instanceof StorageError)) slot.state = "unclaimed"
-            return Effect.fail(error)
-          }
-        })
-      }),
-    isClaimed: () => slot.state === "claimed"
-  })
 
   const takeOver = Effect.fnUntraced(function* ({ key, scope }: IdempotentRequest, from: string, now: number) {
     const rows =
@@ -350,7 +365,7 @@ export const make = Effect.gen(function* () {
   /** Reads the key's row: the result of the request, or undefined to look again. */
   const contend = Effect.fnUntraced(function* (request: IdempotentRequest, slot: Slot) {
     const now = yield* Clock.currentTimeMillis
-    if (yield* claimNew(request, now)) return claimNow(request, slot)
+    if (yield* claimNew(request, now)) return claimNow(slot)
     const [row] =
       yield* sql`SELECT * FROM idempotency WHERE scope = ${request.scope} AND idempotency_key = ${request.key}`
     if (row === undefined) return undefined
@@ -371,22 +386,22 @@ export const make = Effect.gen(function* () {
       yield* Effect.interruptible(Effect.sleep(pollEvery))
       return undefined
     }
-    return (yield* takeOver(request, claimedBy ?? "", now)) ? claimNow(request, slot) : undefined
+    return (yield* takeOver(request, claimedBy ?? "", now)) ? claimNow(slot) : undefined
   })
 
   /** Waits for the request of this process that has the key. */
   const wait = (slot: Slot, { fingerprint }: IdempotentRequest) => {
-    if (slot.state !== "claimed") return Effect.interruptible(Deferred.await(slot.asked))
-    return slot.fingerprint === fingerprint ? Effect.interruptible(Deferred.await(slot.ended)) : conflict(otherBody)
+    if (slot.state !== "claimed") return Effect.interruptible(Deferred.await((slot.asked ??= Deferred.makeUnsafe())))
+    if (slot.request.fingerprint !== fingerprint) return conflict(otherBody)
+    return Effect.interruptible(Deferred.await((slot.ended ??= Deferred.makeUnsafe())))
   }
 
   /** Looks at the key once: the result of the request, or undefined to look again. */
   const look = (request: IdempotentRequest) =>
     Effect.suspend(() => {
-      const name = nameOf(request)
-      const other = slots.get(name)
+      const other = slots.get(nameOf(request))
       if (other !== undefined) return Effect.as(wait(other, request), undefined)
-      const slot = occupy(name, request)
+      const slot = occupy(request)
       arrivals.add()
       return contend(request, slot).pipe(
         Effect.onExit((exit) => (Exit.isSuccess(exit) && exit.value?._tag === "First" ? Effect.void : free(slot))),
@@ -410,13 +425,13 @@ export const make = Effect.gen(function* () {
     Effect.suspend(() => {
       const other = slots.get(nameOf(request))
       if (other !== undefined) return Effect.flatMap(wait(other, request), () => hold(request))
-      return Effect.succeed(holdOf(request, occupy(nameOf(request), request)))
+      return Effect.succeed(occupy(request))
     })
 
   return Idempotency.of({
     begin,
     hold,
-    holdNow: (request) => (slots.has(nameOf(request)) ? undefined : holdOf(request, occupy(nameOf(request), request))),
+    holdNow: (request) => (slots.has(nameOf(request)) ? undefined : occupy(request)),
     isUsed: ({ key, scope }) =>
       sql`SELECT 1 FROM idempotency WHERE scope = ${scope} AND idempotency_key = ${key}`.pipe(
         Effect.map((rows) => rows.length > 0),

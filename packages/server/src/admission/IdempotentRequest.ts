@@ -1,9 +1,9 @@
 /** Answers a request with an `Idempotency-Key` once, and repeats the stored answer after that. */
 import type { BadRequest } from "@model-gateway/core/GatewayError"
-import { type Context, Effect } from "effect"
+import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { SqlClient } from "effect/sql/SqlClient"
-import { callerOf } from "../access/Caller.ts"
+import { type Caller, currentCaller } from "../access/Caller.ts"
 import { logAndContinue, orUnavailable } from "../http/Failures.ts"
 import { inTransaction } from "../http/InTransaction.ts"
 import { invalid } from "../internal/Issues.ts"
@@ -97,7 +97,7 @@ const withoutKey = <A, E, R>(options: OnceOptions<A>, work: Work<A, E, R>) =>
 /** Lets the effect be interrupted if the request can be. */
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-/** A request with an idempotency key. */
+/** A request with an idempotency key, and its work. */
 interface KeyedRequest<A, E, R> {
   readonly idempotency: Idempotency.Idempotency["Service"]
   readonly options: OnceOptions<A>
@@ -106,58 +106,89 @@ interface KeyedRequest<A, E, R> {
   readonly heldWork?: HeldWork<A, E, R>
 }
 
-const answerKeyed = Effect.fnUntracedEager(function* <A, E, R>(
-  context: Context.Context<never>,
-  { heldWork, idempotency, idempotencyKey, options, work }: KeyedRequest<A, E, R>,
-  restore: Restore
-): Effect.fn.Return<HttpServerResponse.HttpServerResponse, E | BadRequest, R> {
-  const { ephemeral, key } = yield* callerOf(context)
-  const request = {
+const requestOf = <A>(
+  { ephemeral, key }: Caller,
+  { operation, payload }: OnceOptions<A>,
+  idempotencyKey: string
+): Effect.Effect<Idempotency.IdempotentRequest> =>
+  Effect.map(payload, (parts) => ({
     scope: ephemeral?.hash ?? key.hash,
     keyHash: key.hash,
     key: idempotencyKey,
-    // A suspended generator keeps the value that it was resumed with, so it gets no more than this.
-    fingerprint: yield* Effect.map(options.payload, (parts) => Idempotency.fingerprintOf(options.operation, ...parts))
-  }
-  const run = <E1>(claim: Idempotency.Claim, work: Work<A, E1, R>) => {
-    // A large answer is encoded once, for the response and for storage.
-    let kept: Idempotency.Answer | undefined
-    const packed = (value: A) => Idempotency.pack(toStored(options, value) ?? (kept = toAnswer(options, value)))
-    const done = work({
-      row: (value) => Effect.mapEager(packed(value), claim.row),
-      store: (value) => Effect.flatMap(packed(value), claim.complete)
-    })
-    return Effect.flatMap(
-      Effect.onError(restore(done), () => logAndContinue(claim.abandon)),
-      (value) => respond(options, kept ?? toAnswer(options, value))
+    fingerprint: Idempotency.fingerprintOf(operation, ...parts)
+  }))
+
+/** Runs the work of a request that has the key. If it fails, the key is released. */
+const run = <A, E, R>(options: OnceOptions<A>, claim: Idempotency.Claim, restore: Restore, work: Work<A, E, R>) => {
+  // A large answer is encoded once, for the response and for storage.
+  let kept: Idempotency.Answer | undefined
+  const packed = (value: A) => Idempotency.pack(toStored(options, value) ?? (kept = toAnswer(options, value)))
+  const done = work({
+    row: (value) => Effect.mapEager(packed(value), (answer) => claim.row(answer)),
+    store: (value) => Effect.flatMap(packed(value), (answer) => claim.complete(answer))
+  })
+  return Effect.matchCauseEffect(restore(done), {
+    onSuccess: (value) => respond(options, kept ?? toAnswer(options, value)),
+    onFailure: (cause) => Effect.andThen(logAndContinue(claim.abandon), Effect.failCause(cause))
+  })
+}
+
+/** Claims the key and runs the work, or repeats its answer. */
+const claimFirst = <A, E, R>(
+  { idempotency, options, work }: KeyedRequest<A, E, R>,
+  request: Idempotency.IdempotentRequest,
+  restore: Restore
+) =>
+  idempotency.begin(request).pipe(
+    orUnavailable,
+    Effect.catchTag("IdempotencyConflict", conflicting),
+    Effect.flatMap((begun) =>
+      begun._tag === "First" ? run(options, begun.claim, restore, work) : replay(options, begun.answer)
     )
-  }
-  const claimFirst = () =>
-    idempotency.begin(request).pipe(
-      orUnavailable,
-      Effect.catchTag("IdempotencyConflict", conflicting),
-      Effect.flatMap((begun) => (begun._tag === "First" ? run(begun.claim, work) : replay(options, begun.answer)))
-    )
-  if (heldWork === undefined) return yield* claimFirst()
-  const hold =
-    idempotency.holdNow(request) ??
-    (yield* Effect.catchTag(idempotency.hold(request), "IdempotencyConflict", conflicting))
-  return yield* Effect.catch(
-    run(hold.claim, (keep) => heldWork(keep, hold)),
+  )
+
+/** Runs the work that claims the key itself. */
+const runHeld = <A, E, R>(
+  keyed: KeyedRequest<A, E, R>,
+  request: Idempotency.IdempotentRequest,
+  restore: Restore,
+  hold: Idempotency.Hold,
+  heldWork: HeldWork<A, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> =>
+  Effect.catch(
+    run(keyed.options, hold.claim, restore, (keep: Keep<A>) => heldWork(keep, hold)),
     (error) => {
-      if (error instanceof KeyTaken) return claimFirst()
+      if (error instanceof KeyTaken) return claimFirst(keyed, request, restore)
       if (hold.isClaimed()) return Effect.fail(error)
       // The answer may have been paid for with the last credits.
-      return Effect.flatMap(orUnavailable(idempotency.isUsed(request)), (isUsed) =>
-        isUsed ? claimFirst() : Effect.fail(error)
+      return Effect.flatMap(orUnavailable(keyed.idempotency.isUsed(request)), (isUsed) =>
+        isUsed ? claimFirst(keyed, request, restore) : Effect.fail(error)
       )
     }
   )
-})
 
-const withKey = <A, E, R>(request: KeyedRequest<A, E, R>) =>
-  Effect.withFiber<HttpServerResponse.HttpServerResponse, E | BadRequest, R>(({ context }) =>
-    Effect.uninterruptibleMask((restore) => answerKeyed(context, request, restore))
+const answerKeyed = <A, E, R>(
+  keyed: KeyedRequest<A, E, R>,
+  request: Idempotency.IdempotentRequest,
+  restore: Restore
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> => {
+  const { heldWork, idempotency } = keyed
+  if (heldWork === undefined) return claimFirst(keyed, request, restore)
+  const hold = idempotency.holdNow(request)
+  return hold === undefined
+    ? Effect.flatMap(Effect.catchTag(idempotency.hold(request), "IdempotencyConflict", conflicting), (later) =>
+        runHeld(keyed, request, restore, later, heldWork)
+      )
+    : runHeld(keyed, request, restore, hold, heldWork)
+}
+
+const withKey = <A, E, R>(
+  keyed: KeyedRequest<A, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E | BadRequest, R> =>
+  Effect.flatMap(currentCaller, (caller) =>
+    Effect.flatMap(requestOf(caller, keyed.options, keyed.idempotencyKey), (request) =>
+      Effect.uninterruptibleMask((restore) => answerKeyed(keyed, request, restore))
+    )
   )
 
 /**
