@@ -260,14 +260,14 @@ export const make = Effect.gen(function* () {
     return slot
   }
 
-  const complete = (waited: Deferred.Deferred<void> | undefined) => {
-    if (waited !== undefined) Deferred.doneUnsafe(waited, Exit.void)
+  const wake = (waiting: Deferred.Deferred<void> | undefined) => {
+    if (waiting !== undefined) Deferred.doneUnsafe(waiting, Exit.void)
   }
 
   const freeUnsafe = (slot: Slot) => {
     if (slots.get(slot.name) === slot) slots.delete(slot.name)
-    complete(slot.asked)
-    complete(slot.ended)
+    wake(slot.asked)
+    wake(slot.ended)
   }
 
   const free = (slot: Slot) => Effect.sync(() => freeUnsafe(slot))
@@ -321,7 +321,7 @@ export const make = Effect.gen(function* () {
   /** The database has decided that the request has the key. */
   const claimed = (slot: Slot) => {
     slot.state = "claimed"
-    complete(slot.asked)
+    wake(slot.asked)
   }
 
   const keep = (answer: AnswerToStore) =>
