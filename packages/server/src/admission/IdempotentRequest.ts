@@ -1,6 +1,6 @@
 /** Answers a request with an `Idempotency-Key` once, and repeats the stored answer after that. */
 import type { BadRequest } from "@model-gateway/core/GatewayError"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { type Caller, currentCaller } from "../access/Caller.ts"
@@ -16,8 +16,11 @@ import * as Idempotency from "./Idempotency.ts"
 export interface Abridged<A> {
   /** The body without these parts. */
   readonly encode: (answer: A) => string
-  /** Makes the body in wire format of the stored one and the repeated request. */
-  readonly complete: (body: string) => string
+  /**
+   * Makes the body in wire format of the stored one and the repeated request. None: another version
+   * of the service has stored it in a form that this one does not know.
+   */
+  readonly complete: (body: string) => Option.Option<string>
 }
 
 /** Options of {@link once}. */
@@ -83,12 +86,21 @@ const respond = <A>(
     HttpServerResponse.text(text, { status, headers, contentType: "application/json" })
   )
 
+const otherVersion = new Idempotency.IdempotencyConflict({
+  message:
+    "the answer to this Idempotency-Key was stored by another version of the service and cannot be repeated by this one; the request was done, and charged, once. Send another key to do it again"
+})
+
 /** The response to a repeated request. */
 const replay = <A>(options: OnceOptions<A>, answer: Idempotency.Answer) => {
   const { abridged } = options
-  const whole =
-    answer.isAbridged === true && abridged !== undefined ? { ...answer, body: abridged.complete(answer.body) } : answer
-  return Effect.map(respond(options, whole), HttpServerResponse.setHeader("idempotent-replayed", "true"))
+  const body =
+    answer.isAbridged === true && abridged !== undefined ? abridged.complete(answer.body) : Option.some(answer.body)
+  return Option.match(body, {
+    onNone: () => conflicting(otherVersion),
+    onSome: (body) =>
+      Effect.map(respond(options, { ...answer, body }), HttpServerResponse.setHeader("idempotent-replayed", "true"))
+  })
 }
 
 const withoutKey = <A, E, R>(options: OnceOptions<A>, work: Work<A, E, R>) =>

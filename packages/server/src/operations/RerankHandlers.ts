@@ -9,7 +9,7 @@ import * as Rerank from "@model-gateway/core/Rerank"
 import * as MicroCredits from "@model-gateway/offers/MicroCredits"
 import type { RerankOffer } from "@model-gateway/offers/Offer"
 import { type RerankDocument, type RerankRequest, type RerankResponse, unsupported } from "@model-gateway/offers/Rerank"
-import { Array, Effect, Schema } from "effect"
+import { Array, Effect, Option, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as PaidWork from "../admission/PaidWork.ts"
 import { GatewayServerConfig } from "../GatewayServerConfig.ts"
@@ -53,7 +53,7 @@ const ofStored = (stored: typeof Stored.Type): Ranking => ({
   }))
 })
 
-const decodeStored = Schema.decodeUnknownSync(Schema.fromJsonString(Stored))
+const decodeStored = Schema.decodeUnknownOption(Schema.fromJsonString(Stored))
 
 const withDocuments = (ranking: Ranking, documents: ReadonlyArray<RerankDocument>): Rerank.Response => ({
   ...ranking,
@@ -143,7 +143,7 @@ const make = Effect.gen(function* () {
         encode,
         abridged: {
           encode: (ranking: Ranking) => JSON.stringify(toStored(ranking)),
-          complete: (body) => encode(ofStored(decodeStored(body)))
+          complete: (body) => Option.map(decodeStored(body), (stored) => encode(ofStored(stored)))
         },
         input: { documents: documents.length },
         units: documents.length,

@@ -338,6 +338,20 @@ it.layer(layer({ bodyLimits: { rerank: 4000 } }), { excludeTestServices: true })
     })
   )
 
+  it.effect("runs nothing again if another version has stored the answer in a form that this one does not know", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { hash, key } = yield* newKey()
+      const ask = { key, headers: { "idempotency-key": "of another version" } }
+      yield* post(path, request, ask)
+      yield* sql`UPDATE idempotency SET body = '{"ranking":[]}' WHERE scope = ${hash}`
+      const again = yield* post(path, request, ask)
+      expect([again.status, issuePaths(again)]).toEqual([400, ["idempotency-key"]])
+      expect(again.text).toContain("was stored by another version")
+      expect(yield* usageOf(hash)).toHaveLength(1)
+    })
+  )
+
   it.effect("keeps to the guardrail of the key", () =>
     Effect.gen(function* () {
       const { workspace } = yield* TestGateway
