@@ -160,8 +160,11 @@ const conflict = (message: string) => Effect.fail(new IdempotencyConflict({ mess
 
 const otherBody = "this Idempotency-Key was used before with another body"
 
-const tooLarge =
-  "the answer to this Idempotency-Key was too large to be kept; the request was done, and charged, once. Send another key to do it again"
+/** The request was done, but its answer cannot be repeated. */
+export const unrepeatable = (why: string): IdempotencyConflict =>
+  new IdempotencyConflict({
+    message: `the answer to this Idempotency-Key ${why}; the request was done, and charged, once. Send another key to do it again`
+  })
 
 /** Makes the service over the database in the context. */
 export const make = Effect.gen(function* () {
@@ -378,7 +381,7 @@ export const make = Effect.gen(function* () {
     if (kept.fingerprint !== request.fingerprint) return yield* conflict(otherBody)
     if (status !== null) {
       const answer = yield* KeptAnswer.answerOf(kept, status)
-      return answer === null ? yield* conflict(tooLarge) : Begun.Replay({ answer })
+      return answer === null ? yield* unrepeatable("was too large to be kept") : Begun.Replay({ answer })
     }
     // This process has the claim but no request does: the claim could not be ended.
     const isDead = claimedBy === null || claimedBy === owner.id || !(yield* owner.isAlive(claimedBy))

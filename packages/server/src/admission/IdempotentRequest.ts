@@ -86,20 +86,21 @@ const respond = <A>(
     HttpServerResponse.text(text, { status, headers, contentType: "application/json" })
   )
 
-const otherVersion = new Idempotency.IdempotencyConflict({
-  message:
-    "the answer to this Idempotency-Key was stored by another version of the service and cannot be repeated by this one; the request was done, and charged, once. Send another key to do it again"
-})
-
 /** The response to a repeated request. */
 const replay = <A>(options: OnceOptions<A>, answer: Idempotency.Answer) => {
   const { abridged } = options
   const body =
     answer.isAbridged === true && abridged !== undefined ? abridged.complete(answer.body) : Option.some(answer.body)
   return Option.match(body, {
-    onNone: () => conflicting(otherVersion),
-    onSome: (body) =>
-      Effect.map(respond(options, { ...answer, body }), HttpServerResponse.setHeader("idempotent-replayed", "true"))
+    onNone: () =>
+      conflicting(
+        Idempotency.unrepeatable("was stored by another version of the service, in a form that this one does not know")
+      ),
+    onSome: (whole) =>
+      Effect.map(
+        respond(options, { ...answer, body: whole }),
+        HttpServerResponse.setHeader("idempotent-replayed", "true")
+      )
   })
 }
 

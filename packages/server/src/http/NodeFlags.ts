@@ -41,9 +41,9 @@ const collector = "--expose-gc"
 const noPretenuring = "--no-allocation-site-pretenuring"
 
 /**
- * V8 would collect the whole heap of a process that has little to do. While no request is open, that
- * also discards the code compiled for requests, and the next ones take up to three times the CPU
- * time (decision 24). With this flag, V8 collects the whole heap only when it has grown.
+ * V8 would collect the whole heap of a process that has little to do. While no request is open,
+ * that also discards the code compiled for requests, and the next ones take up to three times the
+ * CPU time (decision 24). With this flag, V8 collects the whole heap only when it has grown.
  */
 const noReducer = "--no-memory-reducer"
 
