@@ -17,7 +17,7 @@ export interface Known {
   readonly viewerKey: string
   readonly operatorKey: string
   readonly keys: ReadonlyArray<Key>
-  /** It expires two days after the filling. */
+  /** It expires a day after the filling. */
   readonly expiringKey: Key
   readonly disabledKey: Key
   /** The credits of `support` are running low. */

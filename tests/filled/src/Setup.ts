@@ -31,7 +31,7 @@ const keyFields = (name: string, index: number, filledAt: number): Fields => ({
   ...(index % 3 === 0 ? { limit: 40, limit_reset: "monthly" } : {}),
   ...(index % 7 === 1 ? { limit: 8, limit_reset: "daily" } : {}),
   ...(name.startsWith("partner-") ? { external: { user: name.slice("partner-".length) } } : {}),
-  ...(name === "demo" ? { expires_at: new Date(filledAt + 2 * day).toISOString() } : {}),
+  ...(name === "demo" ? { expires_at: new Date(filledAt + day).toISOString() } : {}),
   ...(name === "sandbox-play" ? { is_free_tier: true } : {})
 })
 

@@ -122,7 +122,7 @@ describe("a filled gateway", () => {
     )
     expect(await names("/byok")).toContain("Old account")
     const expiring = await get(`/keys/${filled.known.expiringKey.hash}`)
-    expect(Date.parse(Api.text(expiring, "data", "expires_at")) - filled.known.filledAt).toBe(2 * day)
+    expect(Date.parse(Api.text(expiring, "data", "expires_at")) - filled.known.filledAt).toBe(day)
     expect(Api.part(await get(`/keys/${filled.known.disabledKey.hash}`), "data", "disabled")).toBe(true)
   })
 
