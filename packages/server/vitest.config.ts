@@ -26,7 +26,7 @@ const slow = [
 const { include = onPostgres } = withSlow(["test/video/VideoProcesses.test.ts"])
 
 /** Renders and processes take many seconds while other packages are tested, too. */
-const testTimeout = 60_000
+const testTimeout = 120_000
 
 export default defineConfig({
   test: {

@@ -239,7 +239,7 @@ describe.each(databases)("the activity on $name", ({ layer: stores, name }) => {
           expect(yield* series.list("another organization", whole)).toEqual([])
           expect(yield* series.list("another organization", { ...whole, group: "key", details: false })).toEqual([])
         }),
-      { timeout: 60_000, arbitrary: { runs: name === "sqlite" ? 40 : 10 } }
+      { arbitrary: { runs: name === "sqlite" ? 40 : 10 } }
     )
   })
 

@@ -221,7 +221,7 @@ describe.each(databases)("the sums of the day on $name", ({ layer, name }) => {
           yield* checkSums
         }
       }).pipe(Effect.provide(name === "sqlite" ? database() : layer)),
-    { timeout: 60_000, arbitrary: { seed: "day sums", size: 100, runs: name === "sqlite" ? 100 : 30 } }
+    { arbitrary: { seed: "day sums", size: 100, runs: name === "sqlite" ? 100 : 30 } }
   )
 
   it.effect("have rows for a number of models, and one for all others", () =>

@@ -264,7 +264,7 @@ describe.each(databases)("the ledger on $name", ({ layer, name }) => {
             })
           }
         }),
-      { timeout: 60_000, arbitrary: { seed: "ledger", size: 100, runs: name === "sqlite" ? 200 : 40 } }
+      { arbitrary: { seed: "ledger", size: 100, runs: name === "sqlite" ? 200 : 40 } }
     )
   })
 })

@@ -369,6 +369,6 @@ it.layer(layerRecorded)("any sequence of moves", (it) => {
         const events = (yield* TestOutbox.all).filter(({ job }) => job?.id === before.id)
         expect(events.map(({ job }) => job?.status)).toEqual(isFinal(before.status) ? [before.status] : [])
       }),
-    { timeout: 60_000, arbitrary: { seed: "video job", size: 40, runs: 200 } }
+    { arbitrary: { seed: "video job", size: 40, runs: 200 } }
   )
 })
