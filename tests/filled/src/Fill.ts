@@ -116,7 +116,8 @@ export const fill = async (dataDir: string): Promise<Known> => {
 
     /** What happens beside the requests, and when. */
     const events: ReadonlyArray<readonly [at: number, happen: () => Promise<unknown>]> = [
-      ...[3, 9, 16, 24].map((n) => [start + n * day, makeVideos] as const),
+      // The last is among the seven days of the console's rates on the next day, too.
+      ...[3, 9, 16, 25].map((n) => [start + n * day, makeVideos] as const),
       [start + 12 * day, () => manage("PATCH", `/keys/${named("old-mobile").hash}`, { disabled: true })],
       [
         start + 14 * day,
