@@ -158,12 +158,12 @@ describe.skipIf(options === undefined)("in a browser", () => {
         request.on("end", () => json(reply, 200, response))
       })
     }
-    const limits = { attemptTimeout: "2 seconds", deadline: "2 seconds" } as const
+    const limits = { attemptTimeout: "5 seconds", deadline: "5 seconds" } as const
     const arrived = Promise.all([server.next("/api/v1/files"), server.next("/api/v1/rerank")])
-    await page.evaluate(([bytes, limits]) => actions.uploadBothWithin(bytes, limits), [32 * megabyte, limits] as const)
+    await page.evaluate(([bytes, limits]) => actions.uploadBothWithin(bytes, limits), [16 * megabyte, limits] as const)
     await arrived
     // Longer than both limits.
-    setTimeout(() => paused.forEach((more) => more()), 2500)
+    setTimeout(() => paused.forEach((more) => more()), 5500)
     expect(await outcome()).toMatch(/^ok: .*file-1.*rr-1/)
     expect(complaints).toEqual([])
   })

@@ -117,7 +117,7 @@ export const fill = async (dataDir: string): Promise<Known> => {
     /** What happens beside the requests, and when. */
     const events: ReadonlyArray<readonly [at: number, happen: () => Promise<unknown>]> = [
       // The last is among the seven days of the console's rates on the next day, too.
-      ...[3, 9, 16, 25].map((n) => [start + n * day, makeVideos] as const),
+      ...[3, 9, 16, 24.25].map((n) => [start + n * day, makeVideos] as const),
       [start + 12 * day, () => manage("PATCH", `/keys/${named("old-mobile").hash}`, { disabled: true })],
       [
         start + 14 * day,
@@ -150,12 +150,14 @@ export const fill = async (dataDir: string): Promise<Known> => {
         }
       ],
       [filledAt - 26 * hour, makeVideos],
-      // This webhook is given up at once. After a 500, it takes 32 hours and eight attempts.
+      // These webhooks are given up at once. After a 500, it takes 32 hours and eight attempts.
       [
         filledAt - 25.5 * hour,
         async () => {
-          const id = await Videos.submit(api, maker, "acme/veo", { callback_url: receiver("/gone") })
-          await Videos.whileIn(api, [maker, id], "pending", "in_progress")
+          for (const _ of ["first", "second"]) {
+            const id = await Videos.submit(api, maker, "acme/veo", { callback_url: receiver("/gone") })
+            await Videos.whileIn(api, [maker, id], "pending", "in_progress")
+          }
         }
       ],
       [
