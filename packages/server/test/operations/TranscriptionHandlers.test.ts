@@ -432,7 +432,8 @@ it.layer(layer(), { excludeTestServices: true })("POST /audio/transcriptions wit
   it.effect("answers a key while another key's audio takes long to look through", () =>
     Effect.gen(function* () {
       const busy = yield* newKey(1)
-      // The start of a frame everywhere: a parser is given up after a second, four after four.
+      // Every position looks like the start of a frame. The parser is stopped after one second, so
+      // the four files take four.
       const slow = Buffer.concat([
         Buffer.from("fLaC\0\0\0\x22", "latin1"),
         Buffer.alloc(34),
